@@ -64,27 +64,27 @@ impl Line {
     }
 }
 
-/// A line of level `trace`.
+/// Logs a line of level `trace`.
 pub fn trace(message: impl Into<String>) {
     line(Level::Trace, message).emit();
 }
 
-/// A line of level `debug`.
+/// Logs a line of level `debug`.
 pub fn debug(message: impl Into<String>) {
     line(Level::Debug, message).emit();
 }
 
-/// A line of level `info`.
+/// Logs a line of level `info`.
 pub fn info(message: impl Into<String>) {
     line(Level::Info, message).emit();
 }
 
-/// A line of level `warn`.
+/// Logs a line of level `warn`.
 pub fn warn(message: impl Into<String>) {
     line(Level::Warn, message).emit();
 }
 
-/// A line of level `error`.
+/// Logs a line of level `error`.
 pub fn error(message: impl Into<String>) {
     line(Level::Error, message).emit();
 }

@@ -23,7 +23,7 @@ pub trait Provider {
         Vec::new()
     }
 
-    /// Whether a target can be served at all, found before anything is spent: an id that names
+    /// Checks whether a target can be served at all, found before anything is spent: an id that names
     /// no model, a form of asking that the plugin does not have. By default every id is good.
     ///
     /// # Errors

@@ -11,8 +11,8 @@ use crate::numbers::json_number;
 use crate::value::Value;
 
 impl Meter {
-    /// `JSON.stringify`: compact, or each level indented by `width` spaces; `None` for what JSON has
-    /// no word for.
+    /// Writes as `JSON.stringify` does: compact, or each level indented by `width` spaces; `None`
+    /// for what JSON has no word for.
     pub(crate) fn json_text(&mut self, value: &Value<'_>, width: usize) -> Outcome<Option<String>> {
         let (meter, text) = (self, String::new());
         let mut writer = Writer { meter, text, width };
@@ -36,7 +36,7 @@ fn is_nothing(value: &Value<'_>) -> bool {
 }
 
 impl Writer<'_> {
-    /// Whether there is anything to write.
+    /// Writes a value; says whether there was anything to write.
     fn value(&mut self, value: &Value<'_>, depth: usize) -> Outcome<bool> {
         self.meter.read(ITEM)?;
         match value {
@@ -60,7 +60,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    /// Items between brackets, fields with their keys.
+    /// Writes items between brackets, fields with their keys.
     fn all<'a>(
         &mut self,
         [open, close]: [char; 2],
@@ -87,7 +87,7 @@ impl Writer<'_> {
         self.push(close.encode_utf8(&mut [0]))
     }
 
-    /// The next line, if there are lines.
+    /// Begins the next line, if there are lines.
     fn line(&mut self, depth: usize) -> Outcome<()> {
         if self.width == 0 {
             return Ok(());

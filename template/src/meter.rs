@@ -161,25 +161,25 @@ impl Meter {
         Ok(())
     }
 
-    /// A text that was made.
+    /// Counts a text that was made.
     pub(crate) fn made<'a>(&mut self, text: String) -> Outcome<Value<'a>> {
         self.make(text.len())?;
         Ok(Value::from(text))
     }
 
-    /// A list that was made.
+    /// Counts a list that was made.
     pub(crate) fn list<'a>(&mut self, items: Vec<Value<'a>>) -> Outcome<Value<'a>> {
         self.make(LIST + items.len() * ITEM)?;
         Value::list(items).map_or_else(too_deep, Ok)
     }
 
-    /// A map that was made.
+    /// Counts a map that was made.
     pub(crate) fn map<'a>(&mut self, fields: Vec<(Text<'a>, Value<'a>)>) -> Outcome<Value<'a>> {
         self.make(MAP + fields.len() * FIELD)?;
         Value::map(fields).map_or_else(too_deep, Ok)
     }
 
-    /// What `{{ … }}` prints for a value: as in JavaScript, but nothing for `null`, and JSON for
+    /// Returns what `{{ … }}` prints for a value: as in JavaScript, but nothing for `null`, and JSON for
     /// a map and for a list that holds maps, which no prompt ever wanted as `[object Object]`.
     pub(crate) fn text<'v>(&mut self, value: &'v Value<'_>) -> Outcome<Cow<'v, str>> {
         Ok(match value {
@@ -207,7 +207,7 @@ impl Meter {
         })
     }
 
-    /// `String(value)`: unlike what is printed, it has words for what is missing.
+    /// Returns `String(value)`: unlike what is printed, it has words for what is missing.
     pub(crate) fn string<'v>(&mut self, value: &'v Value<'_>) -> Outcome<Cow<'v, str>> {
         match value {
             Value::Undefined => Ok(Cow::Borrowed("undefined")),
@@ -235,7 +235,7 @@ impl Meter {
         Ok(false)
     }
 
-    /// Items with commas between them, those of lists within as well.
+    /// Writes items with commas between them, those of lists within as well.
     fn write_items(&mut self, list: &List<'_>, out: &mut String) -> Outcome<()> {
         for (index, item) in list.iter().enumerate() {
             if index > 0 {
@@ -253,7 +253,7 @@ impl Meter {
         Ok(())
     }
 
-    /// A value as JSON; what is undefined is `None`, in a list `null`, and left out of a map.
+    /// Returns a value as JSON; what is undefined is `None`, in a list `null`, and left out of a map.
     pub(crate) fn json(&mut self, value: &Value<'_>) -> Outcome<Option<Json>> {
         self.make(shallow(value))?;
         Ok(Some(match value {
@@ -283,7 +283,7 @@ impl Meter {
         }))
     }
 
-    /// The items of a list, the letters of a text: what a loop with one name goes over, and what
+    /// Returns the items of a list, the letters of a text: what a loop with one name goes over, and what
     /// filters on lists look at. Of a map there are none, as in nunjucks.
     pub(crate) fn items<'a>(&mut self, value: &Value<'a>) -> Outcome<Vec<Value<'a>>> {
         Ok(match value {
@@ -299,7 +299,7 @@ impl Meter {
         })
     }
 
-    /// The fields of a map.
+    /// Returns the fields of a map.
     pub(crate) fn fields<'a>(&mut self, map: &Map<'a>) -> Outcome<Vec<(Text<'a>, Value<'a>)>> {
         self.read(map.len() * 2 * ITEM)?;
         Ok(map.fields())

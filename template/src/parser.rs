@@ -53,7 +53,7 @@ struct Parser<'t> {
 }
 
 impl<'t> Parser<'t> {
-    /// The parts up to one of these tags; without any, up to the end of the text.
+    /// Reads the parts up to one of these tags; without any, up to the end of the text.
     fn block(&mut self, ends: &[&str]) -> Result<(Vec<Node>, Option<End<'t>>), String> {
         let mut nodes = Vec::new();
         let opened = self.line;
@@ -115,7 +115,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A block within the one in hand, and the tag that ended it.
+    /// Reads a block within the one in hand, and the tag that ended it.
     fn inner(&mut self, ends: &[&str]) -> Result<(Vec<Node>, End<'t>), String> {
         if self.depth == MAX_BLOCKS {
             return Err(format!("blocks nest more than {MAX_BLOCKS} deep"));
@@ -126,7 +126,7 @@ impl<'t> Parser<'t> {
         Ok((nodes, end.expect("a block with ends has one")))
     }
 
-    /// The last block of a statement, whose end says nothing more.
+    /// Reads the last block of a statement, whose end says nothing more.
     fn last(&mut self, end: &str) -> Result<Vec<Node>, String> {
         let (nodes, (_, words)) = self.inner(&[end])?;
         words.end()?;
@@ -250,7 +250,7 @@ impl<'t> Parser<'t> {
 }
 
 impl Words<'_> {
-    /// The names that a loop or a `set` gives values.
+    /// Reads the names that a loop or a `set` gives values.
     fn targets(&mut self) -> Result<Vec<Box<str>>, String> {
         let mut names = Vec::new();
         loop {

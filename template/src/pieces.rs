@@ -93,7 +93,7 @@ impl<'a> Iterator for Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// The tag that opens where `rest` begins.
+    /// Takes the tag that opens where `rest` begins.
     fn tag(&mut self, rest: &'a str) -> Piece<'a> {
         let piece = match rest.as_bytes()[1] {
             b'{' => self
@@ -110,7 +110,7 @@ impl<'a> Pieces<'a> {
         piece.unwrap_or(Piece::Stray(&rest[..2]))
     }
 
-    /// Length of the tag: quotes hide its end, unless they don't close before any end comes.
+    /// Returns the length of the tag: quotes hide its end, unless they don't close before any end comes.
     fn closed(&mut self, rest: &str, end: &'static str) -> Option<usize> {
         let plain = self.find(rest, end)?;
         let (mut quote, mut escaped) = (None, false);

@@ -128,7 +128,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// What is called: its parameters have values there, and so has `caller`.
+    /// Visits what is called: its parameters have values there, and so has `caller`.
     fn body(&mut self, called: &'t Macro) {
         self.line = called.line;
         let mut bound = vec![CALLER];
@@ -155,7 +155,7 @@ impl<'t> Search<'t> {
         self.within(&[], &each.otherwise);
     }
 
-    /// A block that may not be run, or whose names end with it.
+    /// Visits a block that may not be run, or whose names end with it.
     fn within(&mut self, bound: &[&'t str], nodes: &'t [Node]) {
         self.named.extend(bound);
         self.bound.push(bound.iter().copied().collect());
@@ -226,7 +226,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// A name that is read, with the attributes that follow it; `length` is not looked up.
+    /// Notes a name that is read, with the attributes that follow it; `length` is not looked up.
     fn read(&mut self, name: &str, steps: &[Step]) {
         if self.bound.iter().any(|names| names.contains(name)) {
             return;

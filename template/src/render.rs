@@ -175,7 +175,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The body of the first case that has the value; where that has none, the next that has one.
+    /// Prints the body of the first case that has the value; where that has none, the next that has one.
     fn switch(&mut self, switch: &'a Switch) -> Result<(), Error> {
         let of = at(switch.line, self.value(&switch.of))?;
         let mut is_found = false;
@@ -197,7 +197,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// What a block prints. Where there is an escape, it was applied within.
+    /// Returns what a block prints. Where there is an escape, it was applied within.
     fn capture(&mut self, body: &'a [Node]) -> Result<Value<'a>, Error> {
         let text = self.printed(body)?.into();
         Ok(match self.scope.escape {
@@ -206,7 +206,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// The text of a block.
+    /// Returns the text of a block.
     fn printed(&mut self, body: &'a [Node]) -> Result<String, Error> {
         self.captured.push(String::new());
         self.nodes(body)?;
@@ -271,7 +271,7 @@ impl<'a> Renderer<'a> {
         Ok(())
     }
 
-    /// The list that a loop goes over: with one name the letters of a text, with several the keys
+    /// Returns the list that a loop goes over: with one name the letters of a text, with several the keys
     /// and values of a map; what is then no list has no rounds.
     fn rounds(&mut self, of: Value<'a>, names: usize) -> Outcome<Value<'a>> {
         match &of {
@@ -352,8 +352,8 @@ impl<'a> Renderer<'a> {
             .unwrap_or_default()
     }
 
-    /// A variable of which a member is read. One that is an object in JSON, such as a file's text, has
-    /// members: a text has none but its length and its letters.
+    /// Reads a variable of which a member is read. One that is an object in JSON, such as a file's
+    /// text, has members: a text has none but its length and its letters.
     fn read_by_key(&mut self, name: &'a str, key: &str) -> Outcome<Value<'a>> {
         let is_of_text = key == "length" || key.bytes().all(|byte| byte.is_ascii_digit());
         let value = self.variable(name);
@@ -378,7 +378,7 @@ impl<'a> Renderer<'a> {
         self.meter.map(given)
     }
 
-    /// The first value that decides an `or` (true) or an `and` (false), or the last one.
+    /// Returns the first value that decides an `or` (true) or an `and` (false), or the last one.
     fn series(&mut self, parts: &'a [Expression], decides: bool) -> Outcome<Value<'a>> {
         let mut value = Value::Undefined;
         for part in parts {

@@ -44,7 +44,7 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     text.0
 }
 
-/// What it is and how it ended.
+/// Prints what it is and how it ended.
 fn head(text: &mut Sheet, record: &CaseRecord) {
     let CaseRecord {
         test_idx,
@@ -189,7 +189,7 @@ impl Sheet {
         self.line(&format!("{title}:"));
     }
 
-    /// Indented, so that no answer can look like a title.
+    /// Prints a text indented, so that no answer can look like a title.
     fn block(&mut self, block: &str) {
         for line in visible::block(block).lines() {
             self.0.push_str("  ");

@@ -141,8 +141,8 @@ impl Findings {
             .insert(record.prompt_idx, cell(record, limits.cell_chars));
     }
 
-    /// Where only failing rows are wanted, cases come in index order: a row that is followed by
-    /// another is complete, and goes if all of it passed.
+    /// Drops the row before if all of it passed. Where only failing rows are wanted, cases come in
+    /// index order: a row that is followed by another is complete, and goes if all of it passed.
     fn drop_passed_row_before(&mut self, test_idx: u32) {
         if let Some(last) = self.rows.last_entry()
             && *last.key() != test_idx
@@ -152,7 +152,7 @@ impl Findings {
         }
     }
 
-    /// Whether row `test_idx` is, or now becomes, one of the first; a later row may give way.
+    /// Says whether row `test_idx` is, or now becomes, one of the first; a later row may give way.
     fn makes_room(&mut self, test_idx: u32) -> bool {
         if self.rows.contains_key(&test_idx) || self.rows.len() < self.limits.rows {
             return true;

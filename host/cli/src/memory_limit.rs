@@ -57,7 +57,7 @@ pub(crate) fn watch(limit: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `programs` is what the programs take that it has started.
+/// Compares memory with the limit; `programs` is what the programs take that it has started.
 fn look(limit: u64, programs: u64) -> Result<(), Failure> {
     let used = figures_of("/proc/self/status", &["RssAnon:", "VmSwap:"]);
     match used {

@@ -224,7 +224,7 @@ impl Output {
         Ok(outputs)
     }
 
-    /// Whether a file can be put there.
+    /// Checks whether a file can be put there.
     fn check(&self) -> Result<(), Failure> {
         check_place(self.path())?;
         if self.path.origin == Origin::Person {
@@ -319,7 +319,7 @@ impl<W: Write> Write for Sparing<'_, W> {
     }
 }
 
-/// Whether a results file may become so many bytes longer.
+/// Checks whether a results file may become so many bytes longer.
 fn has_room(store: &Store, path: &Path, more: usize) -> io::Result<()> {
     store
         .check_room(path, more as u64)
@@ -331,7 +331,7 @@ fn in_line(path: &Path) -> String {
     visible::line(&path.display().to_string()).into_owned()
 }
 
-/// Whether a file can be put at `path`; nothing is made.
+/// Checks whether a file can be put at `path`; nothing is made.
 ///
 /// # Errors
 /// When it can't, with what to do.

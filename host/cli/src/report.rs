@@ -233,7 +233,7 @@ fn totals(summary: &Summary) -> String {
     text
 }
 
-/// What is spent of each limit, the ones that are spent first.
+/// Prints what is spent of each limit, the ones that are spent first.
 fn budgets(text: &mut String, budgets: &[Statement]) {
     let mut budgets: Vec<&Statement> = budgets.iter().collect();
     budgets.sort_by_key(|budget| !budget.is_spent());
@@ -253,7 +253,7 @@ fn budgets(text: &mut String, budgets: &[Statement]) {
     }
 }
 
-/// The lanes that were throttled, the most throttled first; calm ones are nobody's concern.
+/// Prints the lanes that were throttled, the most throttled first; calm ones are nobody's concern.
 fn lanes(text: &mut String, lanes: &[LaneSummary]) {
     let hits = |lane: &&LaneSummary| lane.metrics.rate_limit_hits;
     let mut throttled: Vec<&LaneSummary> = lanes.iter().filter(|lane| hits(lane) > 0).collect();
@@ -280,7 +280,7 @@ fn lanes(text: &mut String, lanes: &[LaneSummary]) {
     }
 }
 
-/// The lanes whose servers queued: more at once was no faster.
+/// Prints the lanes whose servers queued: more at once was no faster.
 fn queued(text: &mut String, lanes: &[LaneSummary]) {
     let knees = lanes
         .iter()
@@ -295,7 +295,7 @@ fn queued(text: &mut String, lanes: &[LaneSummary]) {
     }
 }
 
-/// The metrics that the config works out of others, a line for each column.
+/// Prints the metrics that the config works out of others, a line for each column.
 fn derived(text: &mut String, summary: &Summary) {
     for (index, (_, tally)) in summary.columns.iter().enumerate() {
         if tally.derived.is_empty() {
@@ -323,7 +323,7 @@ fn derived(text: &mut String, summary: &Summary) {
     }
 }
 
-/// Whether tests do the same every time, and the ones that don't: the least certain first.
+/// Prints whether tests do the same every time, and the ones that don't: the least certain first.
 fn repeats(text: &mut String, repeats: &Repeats) {
     let Some((k, pass_hat)) = repeats.pass_hat() else {
         return;

@@ -67,7 +67,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Where a field belongs that stands so many maps above the rows.
+    /// Returns where a field belongs that stands so many maps above the rows.
     fn place(&mut self, above: usize, name: &str) -> Option<&mut Value> {
         Some(match (above, name) {
             (2, "evalId") => &mut self.eval_id,

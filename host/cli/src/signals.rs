@@ -40,7 +40,7 @@ struct Received {
 }
 
 impl Received {
-    /// What the next signal leads to; `is_new`: the run had heard of those before.
+    /// Decides what the next signal leads to; `is_new`: the run had heard of those before.
     fn on(&mut self, is_new: bool) -> Reaction {
         if is_new {
             (self.asked, self.unheard) = (self.asked + 1, 0);
@@ -100,7 +100,7 @@ impl Watch {
         })
     }
 
-    /// The run has ended and is stored: the next signal ends the process.
+    /// Takes in that the run has ended and is stored: the next signal ends the process.
     pub(crate) fn all_is_stored(&self) {
         self.is_stored.store(true, Ordering::Relaxed);
     }

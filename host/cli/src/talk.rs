@@ -42,7 +42,7 @@ impl Talk {
         *self.lock() = bar;
     }
 
-    /// One message of one or more lines, as it is: the caller has made it safe to show.
+    /// Prints one message of one or more lines, as it is: the caller has made it safe to show.
     pub(crate) fn line(&self, text: &str) {
         let write = || {
             // One write, so that lines of other programs don't get between.
@@ -56,17 +56,17 @@ impl Talk {
         }
     }
 
-    /// `warning: …`; made safe to show here.
+    /// Prints `warning: …`, made safe to show here.
     pub(crate) fn warning(&self, text: &str) {
         self.marked(Mark::Warning, text);
     }
 
-    /// `written: PATH`, whose name may be a stranger's.
+    /// Prints `written: PATH`, whose name may be a stranger's.
     pub(crate) fn written(&self, path: &Path) {
         self.line(&visible::line(&format!("written: {}", path.display())));
     }
 
-    /// `note: …`; made safe to show here.
+    /// Prints `note: …`, made safe to show here.
     pub(crate) fn note(&self, text: &str) {
         self.marked(Mark::Note, text);
     }

@@ -167,7 +167,7 @@ impl Config {
         Ok((plan, found))
     }
 
-    /// The plan, as far as it can be made; it has no requests and no config yet.
+    /// Makes the plan, as far as it can be made; it has no requests and no config yet.
     fn planned(&mut self, catalog: &Catalog, scripts: &dyn Scripts, findings: &Findings) -> Plan {
         let books = Books::of(&self.sources);
         self.declared.permit_settings(&catalog.settings, findings);
@@ -263,7 +263,7 @@ impl Config {
         filters
     }
 
-    /// The extensions, and the tests that they leave if there are others. What they change of the
+    /// Reads the extensions, and the tests that they leave if there are others. What they change of the
     /// rest is in place from then on.
     fn extended(
         &mut self,
@@ -357,7 +357,7 @@ impl Config {
     }
 }
 
-/// What is odd about the keys of one config.
+/// Reports what is odd about the keys of one config.
 fn whole(root: &Entry<'_>, findings: &Findings) {
     root.report_unknown(findings, &KNOWN);
     root.refuse_unless(&["tests", "scenarios", "tasks"], findings, &UNSUPPORTED);

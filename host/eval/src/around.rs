@@ -54,7 +54,7 @@ pub(crate) fn transform_context(
     })
 }
 
-/// What a transform makes of an output.
+/// Returns what a transform makes of an output.
 pub(crate) async fn transform(
     scope: &CallScope,
     script: &Script,
@@ -70,7 +70,7 @@ pub(crate) async fn transform(
     made::something(given).map_err(|why| failure(script, &why))
 }
 
-/// The case with the variables that code makes: files of code first, then those that call
+/// Returns the case with the variables that code makes: files of code first, then those that call
 /// filters, `transformVars` last.
 /// `None` if there is no such code.
 pub(crate) async fn with_vars(
@@ -91,7 +91,7 @@ pub(crate) async fn with_vars(
     Ok(transformed.or(made))
 }
 
-/// The case with the values of variables that are files of code.
+/// Returns the case with the values of variables that are files of code.
 async fn loaded_vars(
     scope: &CallScope,
     case: &Case,
@@ -128,7 +128,7 @@ async fn loaded_vars(
     Ok(Some(case))
 }
 
-/// The case with the variables that `transformVars` makes; `None` if it has none.
+/// Returns the case with the variables that `transformVars` makes; `None` if it has none.
 async fn transformed_vars(
     scope: &CallScope,
     case: &Case,
@@ -164,7 +164,7 @@ fn prompt_context(case: &Case) -> String {
     })
 }
 
-/// The prompt, made by its function if it has one.
+/// Renders the prompt, made by its function if it has one.
 pub(crate) async fn rendered(
     scope: &CallScope,
     case: &Case,
@@ -184,7 +184,7 @@ pub(crate) async fn rendered(
     rendered.map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))
 }
 
-/// The output after the provider's `transform` and the test's, in this order; `None` if neither
+/// Returns the output after the provider's `transform` and the test's, in this order; `None` if neither
 /// has one.
 pub(crate) async fn output(
     scope: &CallScope,
@@ -202,7 +202,7 @@ pub(crate) async fn output(
     Ok(output)
 }
 
-/// The grade as `assertScoringFunction` sees it. A case that could not be graded stays so.
+/// Returns the grade as `assertScoringFunction` sees it. A case that could not be graded stays so.
 pub(crate) async fn scored(
     scope: &CallScope,
     case: &Case,

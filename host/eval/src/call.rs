@@ -221,7 +221,7 @@ impl CallScope {
         }
     }
 
-    /// The target's `delay` after a call.
+    /// Waits for the target's `delay` after a call.
     async fn pause(&self, target: &Target, counts: &Counts) {
         let left_the_machine = counts.sent.load(Ordering::Relaxed) > 0;
         let delay = target.delay.filter(|delay| !delay.is_zero());
@@ -326,7 +326,7 @@ impl Counts {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    /// An exchange was answered.
+    /// Counts that an exchange was answered.
     fn answered(&self) {
         self.answered.fetch_add(1, Ordering::Relaxed);
     }

@@ -157,7 +157,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The row of a case, from its variables to its grade.
+/// Makes the row of a case, from its variables to its grade.
 async fn row_of(
     scope: &CallScope,
     case: &Case,
@@ -224,7 +224,7 @@ async fn render_call_grade(
     within(scope, grade(scope, matter, identity)).await
 }
 
-/// The answer that the test brings with it, or the provider's.
+/// Gets the answer that the test brings with it, or the provider's.
 async fn answer(
     scope: &CallScope,
     case: &Case,
@@ -239,7 +239,7 @@ async fn answer(
     Ok(Answer::new(within(scope, call).await?))
 }
 
-/// The grade of an answer; an error if its scoring function broke a limit.
+/// Grades an answer; an error if its scoring function broke a limit.
 async fn grade(
     scope: &CallScope,
     matter: Matter<'_>,

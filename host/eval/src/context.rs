@@ -78,7 +78,7 @@ impl RunContext {
         case.test.timeout.or(self.case_timeout)
     }
 
-    /// An event has been read by everybody.
+    /// Takes in that an event has been read by everybody.
     pub(crate) fn heard(&self, event: &Event) {
         if let Event::Log(line) = event {
             self.log_room.give_back(&line.message);

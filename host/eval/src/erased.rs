@@ -20,7 +20,7 @@ use crate::script::argument;
 /// The language whose interpreter does it.
 pub(crate) const JAVASCRIPT: &str = "javascript";
 
-/// The texts of these processes, each made once, and of all no more than what code may cost before a
+/// Makes the texts of these processes, each made once, and of all no more than what code may cost before a
 /// run: the others are Node's affair.
 pub(crate) async fn typed(processes: &[Arc<Process>], interpreter: Option<&Interpreter>) -> Typed {
     let mut typed = Typed::default();
@@ -46,8 +46,8 @@ pub(crate) async fn typed(processes: &[Arc<Process>], interpreter: Option<&Inter
     typed
 }
 
-/// By the path that a file has among the others, and what it took in fuel. `None` where the interpreter gives none, since they
-/// are more than one call can do: then they are Node's affair.
+/// Returns the texts by the path that a file has among the others, and what it took in fuel. `None` where the
+/// interpreter gives none, since they are more than one call can do: then they are Node's affair.
 async fn texts(interpreter: &Interpreter, files: &CodeFiles) -> (Option<Map<String, Value>>, u64) {
     let module = |file: &CodeFile| Module {
         path: file.path.clone(),

@@ -68,7 +68,7 @@ impl Finished {
     }
 }
 
-/// The life of a case and its end.
+/// Runs a case to its end.
 pub(crate) async fn carry_out(
     context: &Arc<RunContext>,
     case: &Case,

@@ -246,7 +246,7 @@ impl NamedScores {
         self.1.insert(name.to_owned(), sum.into());
     }
 
-    /// A score under the name of the set around it is left to the set.
+    /// Adds the scores of a grade. A score under the name of the set around it is left to the set.
     fn take(&mut self, graded: &Graded, weight: f64, around: &Around) {
         let weight = weight * around.weight;
         let sets = |name: &String| around.metric.as_ref() == Some(name);

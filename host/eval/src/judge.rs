@@ -134,7 +134,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
 }
 
 impl Bench<'_> {
-    /// An assertion whose `when` does not hold.
+    /// Skips an assertion whose `when` does not hold.
     async fn skip(&self, assertion: &Assertion, reason: String) -> (Graded, TokenUsage) {
         let component = cascade::skipped(reason, assertion.json.clone());
         let metric = self.metric(assertion).await;
@@ -158,7 +158,7 @@ impl Bench<'_> {
         (Graded { component, metric }, tokens)
     }
 
-    /// Output, value, grade; an error is an assertion that can't be graded.
+    /// Takes the steps from output to value to grade; an error is an assertion that can't be graded.
     async fn attempt(&self, assertion: &Assertion) -> Attempt {
         let output = self.output(assertion).await?;
         let is_code = !self.scope.context.graders.contains_key(&assertion.kind);
@@ -190,7 +190,7 @@ impl Bench<'_> {
         Ok((component, tokens))
     }
 
-    /// The answer's output, or what the assertion's `transform` makes of it.
+    /// Returns the answer's output, or what the assertion's `transform` makes of it.
     async fn output(&self, assertion: &Assertion) -> Result<Output<'_>, CallFailure> {
         let Some(script) = &assertion.transform else {
             return Ok(Output {
@@ -206,7 +206,7 @@ impl Bench<'_> {
         })
     }
 
-    /// What a `transform` or `contextTransform` makes of an output.
+    /// Returns what a `transform` or `contextTransform` makes of an output.
     async fn transformed(&self, script: &Script, output: &Value) -> Result<Value, CallFailure> {
         let Matter { case, request, .. } = self.matter;
         let metadata = &self.answer.record.metadata;

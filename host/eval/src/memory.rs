@@ -145,7 +145,7 @@ impl Memory {
         fits
     }
 
-    /// The answers of a row wait no longer.
+    /// Takes in that the answers of a row wait no longer.
     pub(crate) fn release_answers(&self, row: u32) {
         self.compared().remove(&row);
     }
@@ -291,7 +291,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// A case came.
+    /// Takes in that a case came.
     pub(crate) fn came(&mut self, id: CaseId, vars: &Map<String, Value>) {
         let bytes = counted(of_fields(vars));
         if bytes > 0 {
@@ -299,7 +299,7 @@ impl Made {
         }
     }
 
-    /// It has ended.
+    /// Takes in that it has ended.
     pub(crate) fn ended(&mut self, id: CaseId) {
         self.large.remove(&id);
     }

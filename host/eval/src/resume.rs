@@ -167,7 +167,7 @@ pub(crate) struct Rest<'a> {
 }
 
 impl Rest<'_> {
-    /// The answers that there are of a row that is compared anew, the first time that it is asked
+    /// Returns the answers that there are of a row that is compared anew, the first time that it is asked
     /// for; none otherwise.
     pub(crate) fn members(&mut self, test_idx: u32) -> Result<Vec<Member>, StoreError> {
         let columns = self.compared.members.remove(&test_idx).unwrap_or_default();

@@ -210,7 +210,7 @@ impl Loop {
         }
     }
 
-    /// What the state is told next. That the store fell behind, or that the cases hold all the
+    /// Returns what the state is told next. That the store fell behind, or that the cases hold all the
     /// memory, comes before what would start more. The latter is over when one of them ends.
     fn next_input(&mut self) -> Option<LoopInput> {
         let store = self.outlets.state();
@@ -256,7 +256,7 @@ impl Loop {
         }
     }
 
-    /// The next case has come, or there is none.
+    /// Takes the next case; there may be none.
     fn next(&mut self, case: Option<Case>) -> LoopInput {
         LoopInput::Next(case.map(|case| {
             self.made.came(case.id, &case.vars);
@@ -309,7 +309,7 @@ impl Loop {
         self.running.insert(handle.id(), task);
     }
 
-    /// A task has ended; what the state is told.
+    /// Takes in that a task has ended; returns what the state is told.
     fn ended(&mut self, ended: Result<(Id, Done), JoinError>) -> Option<LoopInput> {
         let id = match &ended {
             Ok((id, _)) => *id,
@@ -377,7 +377,7 @@ impl Loop {
         }
     }
 
-    /// Rows of answers that wait for no others any more.
+    /// Finishes rows of answers that wait for no others any more.
     fn compared(&mut self, rows: Vec<Finished>) {
         for row in rows {
             self.context.memory.release_answers(row.record.test_idx);

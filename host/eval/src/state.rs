@@ -297,7 +297,7 @@ impl<C: Clone, A> RunState<C, A> {
             && self.in_flight.len() < self.slots
     }
 
-    /// The rows that come before the first case have been read, or those after the last.
+    /// Takes in that the rows that come before the first case have been read, or those after the last.
     fn read(&mut self) {
         self.reading = match self.reading {
             Reading::First => Reading::Between,
@@ -422,7 +422,7 @@ impl<C: Clone, A> RunState<C, A> {
         self.alone = self.alone.filter(|alone| *alone != id);
     }
 
-    /// What is due by now.
+    /// Does what is due by now.
     fn pass(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         if self.deadline.is_some_and(|at| at <= now) {
             self.stop(End::TimeLimit, commands);
@@ -435,8 +435,8 @@ impl<C: Clone, A> RunState<C, A> {
         }
     }
 
-    /// The first interrupt lets what is in flight end, the second cuts it off. What was due before it
-    /// was heard comes first, since a run ends by its first reason.
+    /// Takes an interrupt: the first lets what is in flight end, the second cuts it off. What was due
+    /// before it was heard comes first, since a run ends by its first reason.
     fn interrupt(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         self.pass(now, commands);
         if self.phase != Phase::Running {
@@ -467,9 +467,9 @@ impl<C: Clone, A> RunState<C, A> {
         commands.push(Command::Abort(by));
     }
 
-    /// When every case has ended: has the rows read that nobody asked for, and hands back what is
-    /// still held when nothing will be compared with it any more, since cases of its row were cut
-    /// off, or did not come. After that the config's code for the end runs.
+    /// Closes the run when every case has ended: has the rows read that nobody asked for, and hands
+    /// back what is still held when nothing will be compared with it any more, since cases of its
+    /// row were cut off, or did not come. After that the config's code for the end runs.
     fn close(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         if !self.is_quiet() {
             return;

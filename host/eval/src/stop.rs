@@ -19,8 +19,8 @@ impl From<CallFailure> for Stop {
     }
 }
 
-/// A part of a case's life. Who is done is asked first: an answer that has come is never lost to
-/// a limit that passes, or an end that comes, at the same moment.
+/// Runs a part of a case's life within its limits. Who is done is asked first: an answer that has
+/// come is never lost to a limit that passes, or an end that comes, at the same moment.
 pub(crate) async fn within<T>(
     scope: &CallScope,
     part: impl Future<Output = Result<T, CallFailure>>,

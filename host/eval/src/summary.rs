@@ -325,7 +325,7 @@ impl Metrics {
         }
     }
 
-    /// Whether there is room for one more sum, which then is taken.
+    /// Takes the room for one more sum; says whether there was any.
     fn begin_sum(&mut self, name: &str) -> bool {
         let name_bytes = self.name_bytes + name.len();
         let has_room = self.sums < MOST_METRICS && name_bytes <= MOST_METRIC_NAMES;

@@ -111,7 +111,7 @@ impl Folder {
     }
 }
 
-/// Whether a file could be made at `path`: whether the last folder of it that is
+/// Checks whether a file could be made at `path`: whether the last folder of it that is
 /// there can be written to. Nothing is made. A full disk or a quota shows only later.
 ///
 /// # Errors

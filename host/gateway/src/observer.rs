@@ -68,15 +68,15 @@ pub struct LaneStanding {
 /// Is told. Called on the gateway's tasks: it must neither block nor panic, nor call the
 /// gateway.
 pub trait Observer: Send + Sync {
-    /// Something happened to an exchange.
+    /// Is told what happened to an exchange.
     fn observe(&self, notice: &Notice<'_>);
 
-    /// Something happened in a lane. Called in the order in which it happened.
+    /// Is told what happened in a lane. Called in the order in which it happened.
     fn lane(&self, notice: LaneNotice) {
         drop(notice);
     }
 
-    /// What a lane waits for has begun, changed or ended. A few times a second for each lane
+    /// Is told that what a lane waits for has begun, changed or ended. A few times a second for each lane
     /// at most, and not for waits that are over sooner.
     fn standing(&self, standing: LaneStanding) {
         drop(standing);

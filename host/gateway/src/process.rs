@@ -189,7 +189,7 @@ impl ProcessCall {
         }
     }
 
-    /// What a command writes to standard error are its log lines.
+    /// Logs what a command wrote to standard error.
     fn tell(&self, output: &Output) {
         for line in String::from_utf8_lossy(&output.stderr).lines() {
             (self.log)(runner_process::LogLine {

@@ -274,7 +274,7 @@ impl Stack {
         Ok(reply)
     }
 
-    /// The attempts of an exchange, and what its call still owes for it.
+    /// Makes the attempts of an exchange; returns how it ended, and what its call still owes for it.
     async fn attempts(&self, passage: &Passage<'_>) -> Result<(Ended, Option<Claim>), Fault> {
         let outbound = passage.outbound;
         let guess = outbound.guess();
@@ -316,7 +316,7 @@ impl Stack {
         })
     }
 
-    /// One attempt; refused where the budget has no request left for the token that it needs.
+    /// Makes one attempt; refused where the budget has no request left for the token that it needs.
     async fn attempt(
         &self,
         passage: &Passage<'_>,

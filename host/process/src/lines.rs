@@ -29,7 +29,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next one, once it is whole.
+    /// Reads the next one, once it is whole.
     pub(crate) async fn next(&mut self) -> Line {
         loop {
             let bytes = match self.from.fill_buf().await {

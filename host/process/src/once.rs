@@ -99,7 +99,7 @@ fn whole_lines(mut stderr: Vec<u8>) -> Vec<u8> {
     stderr
 }
 
-/// The first `most` bytes of a pipe; the rest is read and dropped, so that nobody waits for us.
+/// Reads the first `most` bytes of a pipe; the rest is read and dropped, so that nobody waits for us.
 async fn beginning(mut pipe: impl AsyncRead + Unpin, most: u64) -> Vec<u8> {
     let mut kept = Vec::new();
     // What can't be read is as if it were not written.

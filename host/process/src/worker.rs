@@ -159,7 +159,7 @@ impl Worker {
         }
     }
 
-    /// One call: `call` is one JSON text. Dropping it tells the driver that nobody waits any more.
+    /// Makes one call: `call` is one JSON text. Dropping it tells the driver that nobody waits any more.
     pub(crate) async fn ask(&self, call: &str, log: Log) -> End {
         let id = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
@@ -188,9 +188,9 @@ impl Worker {
         })
     }
 
-    /// What a call learns that has passed its limit: a driver that runs calls side by side is blocked
-    /// where one of them never lets go of its thread, and says nothing within `patience`. Then it is
-    /// ended, and all who were in it hear that they were beside others.
+    /// Finds out what a call learns that has passed its limit: a driver that runs calls side by side
+    /// is blocked where one of them never lets go of its thread, and says nothing within `patience`.
+    /// Then it is ended, and all who were in it hear that they were beside others.
     pub(crate) async fn passed_limit(&self, patience: Duration) -> Late {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (pong, heard) = oneshot::channel();
@@ -294,8 +294,8 @@ async fn read(
     }
 }
 
-/// Two pipes have no order between them: a driver writes to both when a call has ended, and the call
-/// ends when both were read to there. So its last lines are its own.
+/// Reads standard error. Two pipes have no order between them: a driver writes to both when a call
+/// has ended, and the call ends when both were read to there. So its last lines are its own.
 async fn read_stderr(stderr: impl AsyncRead + Unpin, token: String, calls: Arc<Mutex<Calls>>) {
     let mut lines = Lines::new(stderr, LOG_LINE);
     loop {
@@ -403,7 +403,7 @@ impl Calls {
         }
     }
 
-    /// A line that is no message of the driver.
+    /// Logs a line that is no message of the driver.
     fn stray(&self, level: Level, line: &[u8]) {
         let text = if line.len() > LOG_LINE {
             format!("(a line of {} bytes)", line.len())
@@ -415,7 +415,7 @@ impl Calls {
         }
     }
 
-    /// A line of nobody's is the call's that is under way, if it is the only one.
+    /// Tells a line. One of nobody's is the call's that is under way, if it is the only one.
     fn tell(&self, line: LogLine) {
         let mut all = self.under_way.values();
         if let (Some(call), None) = (all.next(), all.next()) {

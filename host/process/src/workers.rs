@@ -94,7 +94,7 @@ impl Workers {
         &self.service
     }
 
-    /// One call: `call` is one JSON text, for the driver. It may take `limit`, and as long again if
+    /// Makes one call: `call` is one JSON text, for the driver. It may take `limit`, and as long again if
     /// it has to be made alone. Safe to drop: nothing goes on that only this call had started.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl Workers {
         }
     }
 
-    /// The call in a worker of its own, which ends with it.
+    /// Makes the call in a worker of its own, which ends with it.
     async fn alone(&self, call: &str, limit: Duration, log: Log) -> Result<Answer, Fault> {
         let asked = async {
             let worker = self.start().await?;

@@ -105,7 +105,7 @@ impl CallState {
         }
     }
 
-    /// The WASI of this call, made at first use.
+    /// Returns the WASI of this call, made at first use.
     fn wasi(&mut self) -> &mut VirtualWasi {
         self.wasi.get_or_insert_with(|| {
             let (host, meter) = (Arc::clone(&self.host), Arc::clone(&self.meter));

@@ -82,7 +82,7 @@ impl Granted {
         }
     }
 
-    /// For a single effect.
+    /// Returns the refusal of a single effect, if there is one.
     pub(crate) fn one(self) -> Result<(), abi::Error> {
         self.refusal.map_or(Ok(()), Err)
     }

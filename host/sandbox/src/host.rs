@@ -12,13 +12,13 @@ use crate::abi;
 /// effect: that is how a call is cancelled. What an embedder says nothing of is denied.
 #[async_trait]
 pub trait Host: Send + Sync {
-    /// One HTTP request. Several may run at once for one guest (`http.send-all`).
+    /// Sends one HTTP request. Several may run at once for one guest (`http.send-all`).
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
         let _ = request;
         Err(denied())
     }
 
-    /// Whether this plugin may send requests through `wasi:http`, or why not. They then go the way of
+    /// Says whether this plugin may send requests through `wasi:http`, or why not. They then go the way of
     /// [`Self::http`], which has its own say.
     ///
     /// # Errors
@@ -27,9 +27,9 @@ pub trait Host: Send + Sync {
         Err(denied())
     }
 
-    /// The guest has every response that was given until now; they need no memory of the host any
-    /// more. Said when it asks for the next thing: a response is the host's while the guest waits
-    /// for the memory to copy it into.
+    /// Is told that the guest has every response that was given until now; they need no memory of
+    /// the host any more. Said when it asks for the next thing: a response is the host's while the
+    /// guest waits for the memory to copy it into.
     fn delivered(&self) {}
 
     /// Returns when nobody is before this call's case: what it waits for others hold who wait for it
@@ -44,12 +44,12 @@ pub trait Host: Send + Sync {
         let _ = bytes;
     }
 
-    /// The guest has ended, and the bytes that it took are free. Must not block.
+    /// Is told that the guest has ended, and the bytes that it took are free. Must not block.
     fn free_memory(&self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// One request to another provider of the run. `target` is a label or id from the config.
+    /// Sends one request to another provider of the run. `target` is a label or id from the config.
     async fn llm_complete(
         &self,
         target: &str,
@@ -59,7 +59,7 @@ pub trait Host: Send + Sync {
         Err(denied())
     }
 
-    /// One vector for each of `inputs`, in order.
+    /// Gets one vector for each of `inputs`, in order.
     async fn llm_embed(
         &self,
         target: &str,
@@ -69,7 +69,7 @@ pub trait Host: Send + Sync {
         Err(denied())
     }
 
-    /// One log line, already cut and counted. Must not block.
+    /// Takes one log line, already cut and counted. Must not block.
     fn log(&self, line: abi::LogLine);
 }
 

@@ -147,7 +147,7 @@ impl Meter {
         .await
     }
 
-    /// The guest waits next for its turn, not for the time.
+    /// Takes in that the guest waits next for its turn, not for the time.
     pub(crate) fn yields(&self) {
         self.excused.store(true, Ordering::Relaxed);
     }

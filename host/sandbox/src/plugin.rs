@@ -229,7 +229,7 @@ impl Plugin {
         self.0.exports.embed.is_some()
     }
 
-    /// Never disables it: it is known, so that a crash is the doing of its input.
+    /// Has the plugin never be disabled: it is known, so that a crash is the doing of its input.
     pub fn endure(&self) {
         self.0.endures.store(true, Ordering::Relaxed);
     }

@@ -22,7 +22,7 @@ pub(crate) fn read(file: &[u8]) -> Result<Outline, Finding> {
     outline::read(file)
 }
 
-/// Whether this runner can serve a component of this outline with `memory` bytes.
+/// Checks whether this runner can serve a component of this outline with `memory` bytes.
 pub(crate) fn admit(outline: &Outline, memory: u64) -> Result<(), Finding> {
     same_track(outline)?;
     offered(outline)?;
@@ -30,7 +30,7 @@ pub(crate) fn admit(outline: &Outline, memory: u64) -> Result<(), Finding> {
     fits(outline, memory)
 }
 
-/// P005: every interface of ours that it names must be of a track that is served.
+/// Checks P005: every interface of ours that it names must be of a track that is served.
 fn same_track(outline: &Outline) -> Result<(), Finding> {
     let served = Version::of(v0_1::VERSION).expect("our own version parses");
     let other = outline
@@ -65,7 +65,7 @@ fn same_track(outline: &Outline) -> Result<(), Finding> {
     ))
 }
 
-/// P008 for what is never offered, P006 for an interface of ours that came later.
+/// Checks P008 for what is never offered, and P006 for an interface of ours that came later.
 fn offered(outline: &Outline) -> Result<(), Finding> {
     for import in &outline.imports {
         let (interface, version) = outline::split(&import.name);
@@ -127,7 +127,7 @@ pub(crate) fn needs_newer(what: &str, version: &str) -> Finding {
     )
 }
 
-/// P004: must describe itself and export at least one kind of plugin.
+/// Checks P004: a component must describe itself and export at least one kind of plugin.
 fn is_plugin(outline: &Outline) -> Result<(), Finding> {
     let has = |interface: &str| outline.exports_ours(interface);
     if has("meta") && v0_1::KINDS.iter().any(|kind| has(kind)) {
@@ -153,7 +153,7 @@ fn is_plugin(outline: &Outline) -> Result<(), Finding> {
     ))
 }
 
-/// P014: what it asks for at start must be below the limits.
+/// Checks P014: what it asks for at start must be below the limits.
 fn fits(outline: &Outline, memory: u64) -> Result<(), Finding> {
     if outline.start_memory > memory {
         return Err(needs(
@@ -181,7 +181,7 @@ fn fits(outline: &Outline, memory: u64) -> Result<(), Finding> {
     )
 }
 
-/// P014 for memories and tables, which are known once it is compiled.
+/// Checks P014 for memories and tables, which are known once it is compiled.
 pub(crate) fn has_place(memories: u32, tables: u32) -> Result<(), Finding> {
     at_most(memories.into(), MAX_MEMORIES, "memories")?;
     at_most(tables.into(), MAX_TABLES, "tables")

@@ -114,7 +114,7 @@ impl VirtualWasi {
         self.requests.view(&mut self.table)
     }
 
-    /// Whether the guest asks for a socket for the first time.
+    /// Notes that the guest asks for a socket; says whether it is the first time.
     pub(crate) fn first_socket(&mut self) -> bool {
         !std::mem::replace(&mut self.told_sockets, true)
     }

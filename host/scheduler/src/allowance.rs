@@ -84,7 +84,7 @@ impl Allowance {
         room.max(self.due)
     }
 
-    /// An attempt is sent now.
+    /// Takes in that an attempt is sent now.
     pub(crate) fn send(&mut self, now: Time) {
         self.opened_at.get_or_insert(now);
         if self.log.len() == MOST {
@@ -106,8 +106,8 @@ impl Allowance {
         }
     }
 
-    /// An attempt that was sent then as one of `among` was refused, and nothing else explains it.
-    /// `is_new`: it is the first of its burst.
+    /// Takes in that an attempt that was sent then as one of `among` was refused, and nothing else
+    /// explains it. `is_new`: it is the first of its burst.
     pub(crate) fn refused(&mut self, sent_at: Time, among: u32, is_new: bool) {
         if let Ok(index) = self.log.binary_search(&sent_at) {
             self.log.remove(index);
@@ -129,8 +129,9 @@ impl Allowance {
         });
     }
 
-    /// An attempt that was sent then was accepted, the first after the refusals. `probed`: the server
-    /// asked for the wait, or refused a probe meanwhile. Gives what a window holds if that is new.
+    /// Takes in that an attempt that was sent then was accepted, the first after the refusals.
+    /// `probed`: the server asked for the wait, or refused a probe meanwhile. Gives what a window
+    /// holds if that is new.
     pub(crate) fn opened(&mut self, at: Time, probed: bool) -> Option<(u64, Duration)> {
         let shut = self.shut.take();
         let from = self.opened_at.replace(at)?;

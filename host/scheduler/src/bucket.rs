@@ -140,8 +140,9 @@ impl Bucket {
         }
     }
 
-    /// Its server says neither when it is filled again nor how long that takes: mostly it is with
-    /// the clock's minute, which ends then. The first reading afterwards proves it or not.
+    /// Presumes a window. Its server says neither when it is filled again nor how long that takes:
+    /// mostly it is with the clock's minute, which ends then. The first reading afterwards proves
+    /// it or not.
     pub(crate) fn presume(&mut self, end: Time) {
         self.kind = Refill::Fixed {
             end,
@@ -203,7 +204,7 @@ impl Bucket {
         self.trim();
     }
 
-    /// An attempt that uses `amount` is sent now. `true` if there seemed to be too little.
+    /// Takes in that an attempt that uses `amount` is sent now. `true` if there seemed to be too little.
     pub(crate) fn spend(&mut self, now: Time, amount: u64) -> bool {
         let cost = self.charged(amount);
         let overdraft = self.level < cost;
@@ -215,7 +216,7 @@ impl Bucket {
         overdraft
     }
 
-    /// An attempt for which there seemed to be too little was accepted.
+    /// Takes in that an attempt for which there seemed to be too little was accepted.
     pub(crate) fn bluffed(&mut self) {
         if self.last.is_some_and(|last| last.remaining == 0) {
             self.bluffs += 1;
@@ -256,7 +257,7 @@ impl Bucket {
         }
     }
 
-    /// The server refused an attempt although there seemed to be credit.
+    /// Takes in that the server refused an attempt although there seemed to be credit.
     pub(crate) fn disappoint(&mut self, now: Time, sent: &Sent) {
         self.distrust = (self.distrust + (self.limit / 100).max(1)).min(self.limit / 4);
         let Refill::Continuous { .. } = self.kind else {
@@ -273,7 +274,7 @@ impl Bucket {
         self.level = self.level.min(Level::ZERO);
     }
 
-    /// The server refused an attempt and said why: something was used that the model missed.
+    /// Takes in that the server refused an attempt and said why: something was used that the model missed.
     pub(crate) fn overdrawn(&mut self) {
         self.bluffs = 0;
         self.level = self.level.min(Level::ZERO);
@@ -281,7 +282,7 @@ impl Bucket {
         self.distrust = self.distrust.max(raised);
     }
 
-    /// Nothing is left now, whatever the model says.
+    /// Takes in that nothing is left now, whatever the model says.
     pub(crate) fn empty(&mut self, now: Time) {
         self.bluffs = 0;
         self.level = self.level.min(Level::ZERO);
@@ -306,17 +307,17 @@ impl Bucket {
         }
     }
 
-    /// A long stretch without an unexplained rejection.
+    /// Trusts more after a long stretch without an unexplained rejection.
     pub(crate) fn forgive(&mut self) {
         self.distrust -= self.distrust.div_ceil(8);
     }
 
-    /// A single attempt after a pause was refused too: bursts were not the reason.
+    /// Takes in that a single attempt after a pause was refused too: bursts were not the reason.
     pub(crate) fn uncap(&mut self) {
         self.cap = None;
     }
 
-    /// A very long one: bursts may be tried again.
+    /// Doubles the cap on bursts after a very long one, until there is none.
     pub(crate) fn forget_cap(&mut self) {
         self.cap = self.cap.map(|cap| cap * 2).filter(|cap| *cap < self.limit);
     }
@@ -366,7 +367,7 @@ impl Bucket {
         }
     }
 
-    /// Without readings there is less and less reason to believe in others.
+    /// Believes less and less in others, as long as there are no readings.
     fn doubt_others(&mut self, now: Time) {
         let heard = self.last.map_or(now, |last| last.received_at);
         let since = self.at.max(heard + FOREIGN_MEMORY);

@@ -12,7 +12,7 @@ impl Chance {
         Self(seed)
     }
 
-    /// A number from `[0, below)`; 0 where `below` is 0.
+    /// Draws a number from `[0, below)`; 0 where `below` is 0.
     pub(crate) fn below(&mut self, below: u64) -> u64 {
         // The high half of the product is uniform but for a bias of below/2⁶⁴.
         ((u128::from(self.next()) * u128::from(below)) >> 64) as u64

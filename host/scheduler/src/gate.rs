@@ -102,7 +102,7 @@ impl Gate {
         self.breaker.barrier.send(now);
     }
 
-    /// A probe was cancelled: another may go in its place.
+    /// Takes in that a probe was cancelled: another may go in its place.
     pub(crate) fn lost_probe(&mut self, sent_at: Time) {
         self.backoff.barrier.lost_probe(sent_at);
         self.breaker.barrier.lost_probe(sent_at);
@@ -124,8 +124,9 @@ impl Gate {
         self.barriers().find_map(Barrier::until)
     }
 
-    /// An attempt was refused for its rate. `asked` is the server's wish, `usual` what is right
-    /// without one. A refusal of the same burst counts as one with it; none makes the block shorter.
+    /// Takes in that an attempt was refused for its rate. `asked` is the server's wish, `usual` what
+    /// is right without one. A refusal of the same burst counts as one with it; none makes the block
+    /// shorter.
     pub(crate) fn block(
         &mut self,
         now: Time,
@@ -139,7 +140,7 @@ impl Gate {
         }
     }
 
-    /// An attempt sent at `sent_at` was not refused.
+    /// Takes in that an attempt sent at `sent_at` was not refused.
     pub(crate) fn accepted(&mut self, now: Time, sent_at: Time) {
         if self.is_probe(sent_at) {
             self.reopen(now, sent_at);
@@ -152,7 +153,7 @@ impl Gate {
         self.opening.take()
     }
 
-    /// What held the lane is over.
+    /// Takes in that what held the lane is over.
     fn reopen(&mut self, now: Time, at: Time) {
         self.breaker.recovers();
         if let Some(probed) = self.backoff.accepted(now) {
@@ -160,7 +161,7 @@ impl Gate {
         }
     }
 
-    /// The server answered, whatever it said. `true` if that closed the breaker.
+    /// Takes in that the server answered, whatever it said. `true` if that closed the breaker.
     pub(crate) fn works(&mut self, now: Time, sent_at: Time) -> bool {
         let closed = self.breaker.answered(sent_at);
         if closed {
@@ -169,7 +170,7 @@ impl Gate {
         closed
     }
 
-    /// The server or the way to it failed. Gives the time of the next probe if that broke the
+    /// Takes in that the server or the way to it failed. Gives the time of the next probe if that broke the
     /// lane.
     pub(crate) fn fails(&mut self, now: Time, sent_at: Time, chance: &mut Chance) -> Option<Time> {
         let held = self.ended.is_some() || !self.backoff.barrier.is_open();
@@ -182,7 +183,7 @@ impl Gate {
         self.breaker.is_broken()
     }
 
-    /// The credential was not accepted.
+    /// Takes in that the credential was not accepted.
     pub(crate) fn auth_failed(&mut self) {
         self.auth_failures += 1;
         if !self.succeeded && self.auth_failures >= AUTH_FAILURES {
@@ -190,7 +191,7 @@ impl Gate {
         }
     }
 
-    /// What was asked for is not there.
+    /// Takes in that what was asked for is not there.
     pub(crate) fn was_not_found(&mut self) {
         self.not_found += 1;
         if !self.succeeded && self.not_found >= NOT_FOUND {
@@ -198,19 +199,19 @@ impl Gate {
         }
     }
 
-    /// The credential works, and something is there.
+    /// Takes in that the credential works, and something is there.
     pub(crate) fn succeeded(&mut self) {
         self.succeeded = true;
         self.breaker.works();
         (self.auth_failures, self.not_found) = (0, 0);
     }
 
-    /// The server answered that the request itself is wrong: then the lane's own is there.
+    /// Takes in that the server answered that the request itself is wrong: then the lane's own is there.
     pub(crate) fn was_understood(&mut self) {
         self.not_found = 0;
     }
 
-    /// Nothing will pass any more.
+    /// Lets nothing pass any more.
     pub(crate) fn end(&mut self, why: Refusal) {
         self.ended.get_or_insert(why);
         self.backoff.barrier = Barrier::Open;

@@ -248,7 +248,7 @@ impl Knee {
         })
     }
 
-    /// Whether a knee is still there.
+    /// Looks whether a knee is still there.
     fn review(&mut self, found: Found, came: &Came, size: u32) -> Advice {
         if found.by_order && came.rank > found.knee {
             let knee = came.rank;
@@ -273,7 +273,7 @@ impl Knee {
         Advice::Turn(to)
     }
 
-    /// What follows from a trial.
+    /// Decides what follows from a trial.
     fn judge(&mut self, queues: bool) -> Advice {
         let Some(trial) = self.trial.take() else {
             return Advice::Stay;
@@ -301,7 +301,7 @@ impl Knee {
         Advice::Stay
     }
 
-    /// A trial has found nothing: as many as before, and the next one later.
+    /// Gives up a trial that has found nothing: as many as before, and the next one later.
     fn give_up(&mut self, trial: &Trial) -> Advice {
         if trial.to > trial.from {
             self.pause = self.pause.saturating_mul(2).max(PAUSE);
@@ -314,14 +314,14 @@ impl Knee {
         Advice::Turn(trial.from)
     }
 
-    /// Something else spaces the attempts: what the newest answers say is not about a queue.
+    /// Takes in that something else spaces the attempts: what the newest answers say is not about a queue.
     pub(crate) fn spaced(&mut self) {
         self.since_turn = 0;
         self.ranks = [Ranks::default(); 2];
         (self.recent, self.height) = (Mean::default(), Mean::default());
     }
 
-    /// What was under trial is over: something else changed the window.
+    /// Ends what was under trial: something else changed the window.
     pub(crate) fn interrupt(&mut self) {
         self.trial = None;
     }

@@ -93,7 +93,7 @@ impl Lane {
         }
     }
 
-    /// The head of the line. A retry of a failure waits for the budget while others work.
+    /// Returns the head of the line. A retry of a failure waits for the budget while others work.
     pub(crate) fn head(&mut self, now: Time, budgeted: impl Fn(JobId) -> bool) -> Option<Head> {
         let head = self.queue.head(now)?;
         let holds = head.is_retry && budgeted(head.job) && !self.budget.allows();

@@ -140,7 +140,7 @@ impl Declared {
         Self { limit, pool }
     }
 
-    /// When there is room for an amount that is not above the capacity.
+    /// Returns when there is room for an amount that is not above the capacity.
     fn room(&mut self, now: Time, amount: u64) -> Room {
         let capacity = self.limit.capacity;
         match &mut self.pool {
@@ -233,8 +233,8 @@ impl Limits {
         Ok(())
     }
 
-    /// The attempt goes on: its holds last [`Self::HOLD`] from now. Too late for holds that have
-    /// ended, and nothing to do for a lease without any, or an unknown one.
+    /// Takes in that the attempt goes on: its holds last [`Self::HOLD`] from now. Too late for
+    /// holds that have ended, and nothing to do for a lease without any, or an unknown one.
     pub(crate) fn renew(&mut self, now: Time, lease: LeaseId) {
         let now = self.advance(now);
         self.leases.renew(now, lease);
@@ -252,7 +252,7 @@ impl Limits {
         Some((end.before(Self::HOLD / 2), lease))
     }
 
-    /// The attempt has ended and used this much. Unknown leases are ignored.
+    /// Takes in that the attempt has ended and used this much. Unknown leases are ignored.
     ///
     /// Its holds end. Of a rolling limit, what was not used is free at once, and what was used
     /// beyond the reservation counts with it. A limit that is missing in `actual` keeps its
@@ -265,7 +265,7 @@ impl Limits {
         });
     }
 
-    /// The attempt was never sent: everything is given back. Unknown leases are ignored.
+    /// Takes in that the attempt was never sent: everything is given back. Unknown leases are ignored.
     pub fn release(&mut self, now: Time, lease: LeaseId) {
         self.end(now, lease, |_| Some(0));
     }
@@ -320,7 +320,7 @@ impl Limits {
         self.now
     }
 
-    /// Whether the requirements could be met with nothing out.
+    /// Checks whether the requirements could be met with nothing out.
     fn fits_at_all(&self, asked: &[(LimitId, u64)]) -> Result<(), Denied> {
         if let Some((unknown, _)) = asked.iter().find(|(id, _)| self.limit(*id).is_none()) {
             return Err(Denied::UnknownLimit(*unknown));
@@ -338,7 +338,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Whether the requirements, which could be met, can be met now.
+    /// Checks whether the requirements, which could be met, can be met now.
     fn fits_now(&mut self, now: Time, asked: &[(LimitId, u64)]) -> Result<(), Denied> {
         let rooms = asked.iter().map(|&(limit, amount)| {
             let room = self.declared[limit.0 as usize].room(now, amount);

@@ -16,7 +16,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// An attempt had a response after `latency`.
+    /// Takes in that an attempt had a response after `latency`.
     pub(crate) fn answered(&mut self, latency: Duration) {
         if self.latencies.len() < KEPT {
             self.latencies.push(latency);

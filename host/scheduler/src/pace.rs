@@ -50,7 +50,7 @@ impl Pace {
         self.interval.map_or(Time::ZERO, |_| self.due)
     }
 
-    /// An attempt is sent now.
+    /// Takes in that an attempt is sent now.
     pub(crate) fn send(&mut self, now: Time) {
         self.sent += 1;
         let Some(interval) = self.interval else {
@@ -70,14 +70,14 @@ impl Pace {
         self.sent.saturating_sub(self.refused)
     }
 
-    /// An attempt was refused that the last measurement already knows of.
+    /// Takes in that an attempt was refused that the last measurement already knows of.
     pub(crate) fn refuse(&mut self, sent_at: Time) {
         if self.empty_at.is_some_and(|empty| sent_at > empty) {
             self.refused += 1;
         }
     }
 
-    /// The first refusal of an episode, of an attempt sent at `sent_at`. With `measure` the
+    /// Takes in the first refusal of an episode, of an attempt sent at `sent_at`. With `measure` the
     /// rate since the last one is taken as the pace; `true` if that gave one.
     pub(crate) fn episode(&mut self, sent_at: Time, measure: bool) -> bool {
         self.refused += 1;

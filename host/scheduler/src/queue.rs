@@ -42,7 +42,7 @@ impl Queue {
         self.paused.insert((not_before, job));
     }
 
-    /// The head of the line at `now`.
+    /// Returns the head of the line at `now`.
     pub(crate) fn head(&mut self, now: Time) -> Option<Head> {
         while let Some(&(due, job)) = self.paused.first()
             && due <= now

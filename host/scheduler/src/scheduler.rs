@@ -150,7 +150,7 @@ impl Scheduler {
         id
     }
 
-    /// The next thing to do now, if there is one.
+    /// Returns the next thing to do now, if there is one.
     pub fn start(&mut self, now: Time) -> Option<Action> {
         self.pass(now);
         while let Some(&(due, lane)) = self.timers.first()
@@ -174,7 +174,7 @@ impl Scheduler {
         }
     }
 
-    /// The attempt of a started job has ended.
+    /// Takes in that the attempt of a started job has ended.
     pub fn finish(&mut self, now: Time, job: JobId, end: &End<'_>) -> Next {
         self.pass(now);
         let Some((flight, lease)) = self.jobs.get_mut(&job).and_then(|job| job.flight.take())
@@ -194,7 +194,7 @@ impl Scheduler {
         self.decide(job, end, was_broken)
     }
 
-    /// Nobody wants the job's answer any more, whether it waits or is in flight.
+    /// Takes in that nobody wants the job's answer any more, whether it waits or is in flight.
     pub fn cancel(&mut self, now: Time, job: JobId) {
         self.pass(now);
         self.refused.retain(|(refused, _)| *refused != job);
@@ -213,7 +213,7 @@ impl Scheduler {
         }
     }
 
-    /// Nothing goes on the wire any more, for good. Every job that waits, for its first attempt
+    /// Lets nothing go on the wire any more, for good. Every job that waits, for its first attempt
     /// or for a further one, ends as [`Refusal::Draining`], as does what is offered later or
     /// would be tried again; attempts in flight end as they end.
     pub fn drain(&mut self, now: Time) {
@@ -230,7 +230,7 @@ impl Scheduler {
         [timer, renewal].into_iter().flatten().min()
     }
 
-    /// The oldest event that was not taken yet. They are kept until they are taken.
+    /// Takes the oldest event that was not taken yet. They are kept until they are taken.
     pub fn event(&mut self) -> Option<Notice> {
         self.events.pop_front()
     }
@@ -321,7 +321,7 @@ impl Scheduler {
         job
     }
 
-    /// What an end teaches its lane.
+    /// Tells a lane what an end teaches it.
     fn teach(&mut self, job: JobId, flight: &Flight, end: &End<'_>) {
         let taught = &self.jobs[&job];
         let id = taught.lane;
@@ -387,7 +387,7 @@ impl Scheduler {
         }
     }
 
-    /// A queued job has ended.
+    /// Ends a queued job.
     fn refuse(&mut self, job: JobId, why: Refusal) {
         let Some(mut gone) = self.jobs.remove(&job) else {
             return;
@@ -409,7 +409,7 @@ impl Scheduler {
         self.rest(lane, None);
     }
 
-    /// A lane has been looked at; the next time is at `until`, or when something happens.
+    /// Takes in that a lane has been looked at; the next time is at `until`, or when something happens.
     fn rest(&mut self, lane: LaneId, until: Option<Time>) {
         self.dirty.remove(&lane);
         self.set_timer(lane, until);

@@ -92,8 +92,8 @@ impl Window {
         self.size = self.size.min(policy.max_window).max(1);
     }
 
-    /// A job is held back by the window alone: grows if the spell was quiet, or says when it will.
-    /// `None`: it grows no more by waiting.
+    /// Takes in that a job is held back by the window alone: grows if the spell was quiet, or says
+    /// when it will. `None`: it grows no more by waiting.
     pub(crate) fn press(&mut self, now: Time, known: Known) -> Option<Time> {
         if !self.is_free || self.size >= self.policy.max_window {
             return None;
@@ -130,7 +130,7 @@ impl Window {
         self.changed.max(heard.at) + longer.max(SILENCE)
     }
 
-    /// A new spell begins: nothing was held back until now.
+    /// Begins a new spell: nothing was held back until now.
     pub(crate) fn rest(&mut self, now: Time) {
         self.changed = now;
     }
@@ -140,7 +140,7 @@ impl Window {
         u64::from(in_flight) * 5 >= u64::from(self.size) * 4
     }
 
-    /// An attempt ended well while `in_flight` others and itself were out.
+    /// Takes in that an attempt ended well while `in_flight` others and itself were out.
     pub(crate) fn succeed(&mut self, now: Time, in_flight: u32) {
         if self.is_free || !self.is_used(in_flight) {
             return;
@@ -159,24 +159,24 @@ impl Window {
         }
     }
 
-    /// So many at once.
+    /// Goes to so many at once.
     pub(crate) fn turn(&mut self, size: u32, now: Time) {
         self.set(size, now);
     }
 
-    /// Halves.
+    /// Halves the window.
     pub(crate) fn cut(&mut self, now: Time) {
         self.set(self.size / 2, now);
     }
 
-    /// The server takes `parallel` at once and no more.
+    /// Takes in that the server takes `parallel` at once and no more.
     pub(crate) fn fit(&mut self, parallel: u32, now: Time) {
         self.is_free = false;
         self.rounds = (self.rounds * 2).min(MOST_ROUNDS);
         self.set(parallel.min(self.size), now);
     }
 
-    /// The rate was the reason, which others take care of: out of their way.
+    /// Gets out of the way of others: the rate was the reason, which they take care of.
     pub(crate) fn widen(&mut self, now: Time) {
         self.is_free = true;
         self.changed = now;

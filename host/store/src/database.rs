@@ -124,7 +124,7 @@ impl Database {
         self
     }
 
-    /// Whether the disk has room for so many bytes of results.
+    /// Checks whether the disk has room for so many bytes of results.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].
@@ -132,7 +132,7 @@ impl Database {
         self.check_room_of(&self.path, bytes)
     }
 
-    /// Whether the disk of another file has room for so many bytes of results.
+    /// Checks whether the disk of another file has room for so many bytes of results.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].
@@ -140,7 +140,7 @@ impl Database {
         self.left_free.check(file, bytes)
     }
 
-    /// Whether the disk of `file` has room for so many bytes of results that this one did not take.
+    /// Checks whether the disk of `file` has room for so many bytes of results that this one did not take.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].
@@ -253,9 +253,9 @@ impl Database {
         change.commit().map_err(failed)
     }
 
-    /// The journal's kind is a property of the file. Changing it needs the file for oneself: who
-    /// wants the log and can't have it now works without and leaves the change to the next one;
-    /// who can't use the log has to be told.
+    /// Sets the journal's kind, which is a property of the file. Changing it needs the file for
+    /// oneself: who wants the log and can't have it now works without and leaves the change to the
+    /// next one; who can't use the log has to be told.
     fn set_journal(&self, connection: &Connection, options: OpenOptions) -> Result<(), StoreError> {
         let failed = |error| self.failed("set the journal", error);
         let wanted = if options.wal { "wal" } else { "delete" };

@@ -33,7 +33,7 @@ struct Disk {
 }
 
 impl LeftFree {
-    /// Whether `more` bytes can be written beside `file`.
+    /// Checks whether `more` bytes can be written beside `file`.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].
@@ -41,7 +41,7 @@ impl LeftFree {
         room(file, more, |disk| self.of(disk))
     }
 
-    /// Whether `more` bytes that no database took can be written beside `file`. Half of what is left
+    /// Checks whether `more` bytes that no database took can be written beside `file`. Half of what is left
     /// free is there for them: they end a run, and may have been paid for.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl LeftFree {
     }
 }
 
-/// Whether `more` bytes leave as much free as they have to.
+/// Checks whether `more` bytes leave as much free as they have to.
 fn room(file: &Path, more: u64, left_free: impl Fn(Disk) -> u64) -> Result<(), StoreError> {
     let disk = disk(file.parent().unwrap_or(file));
     match disk.map(|disk| (disk.free, left_free(disk))) {

@@ -145,7 +145,7 @@ impl Address {
     }
 }
 
-/// What rows say.
+/// Appends what rows say.
 fn append_figures(query: &mut Serializer<'_, String>, wanted: &Wanted) {
     for outcome in &wanted.outcomes {
         query.append_pair("verdict", outcome.as_str());
@@ -164,7 +164,7 @@ fn append_figures(query: &mut Serializer<'_, String>, wanted: &Wanted) {
     append(query, "only", wanted.flaky.then_some("flaky"));
 }
 
-/// What records say.
+/// Appends what records say.
 fn append_looked_up(query: &mut Serializer<'_, String>, wanted: &Wanted) {
     append(query, "error", wanted.error.as_deref());
     if let Some((name, bounds)) = &wanted.metric {

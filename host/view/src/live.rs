@@ -54,8 +54,8 @@ pub(crate) fn stream(site: Arc<Site>, id: String) -> Body {
 }
 
 impl Teller {
-    /// The next event; a comment where there is nothing new, by which a connection that is gone is
-    /// noticed.
+    /// Waits for the next event; a comment where there is nothing new, by which a connection that
+    /// is gone is noticed.
     async fn next(&mut self) -> String {
         let (site, id, began) = (self.site.clone(), self.id.clone(), self.began);
         let asked = Instant::now();

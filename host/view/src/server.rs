@@ -211,7 +211,7 @@ async fn answer(
     Ok(response(made.unwrap_or_else(broken)))
 }
 
-/// The fields of a form; none where nothing is posted.
+/// Reads the fields of a form; none where nothing is posted.
 async fn form(posts: bool, body: Incoming) -> Option<Fields> {
     if !posts {
         return Some(Fields::default());

@@ -101,7 +101,7 @@ fn take_inference(from: &mut Map<String, Value>, to: &mut Map<String, Value>) {
     }
 }
 
-/// What the request sets for itself.
+/// Adds what the request sets for itself.
 fn options(inference: &mut Map<String, Value>, request: &Request) {
     let stop = (!request.stop.is_empty()).then(|| json!(request.stop));
     let options = [
@@ -121,7 +121,7 @@ fn bound(schema: &Value) -> Value {
     json!({ "textFormat": { "type": "json_schema", "structure": structure } })
 }
 
-/// A guardrail, which promptfoo names by keys at the top.
+/// Adds a guardrail, which promptfoo names by keys at the top.
 fn guardrail(rest: &mut Map<String, Value>, body: &mut Map<String, Value>) {
     let version = rest.remove("guardrailVersion");
     let trace = rest.remove("trace");

@@ -344,7 +344,7 @@ impl Knobs {
 }
 
 impl Sent {
-    /// A JSON value with its type; a text as it is.
+    /// Sets the body: a JSON value with its type, a text as it is.
     fn set_body(&mut self, body: Option<Value>) {
         self.body = match body {
             None => None,

@@ -90,7 +90,7 @@ impl Call {
         self.console.push(Line { level, text });
     }
 
-    /// The next pseudo-random number, at least 0 and below 1 (SplitMix64).
+    /// Draws the next pseudo-random number, at least 0 and below 1 (SplitMix64).
     pub(crate) fn random(&mut self) -> f64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.random;

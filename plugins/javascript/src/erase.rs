@@ -277,7 +277,7 @@ impl<'a> Eraser<'a> {
         true
     }
 
-    /// `import a = require('b')`
+    /// Erases `import a = require('b')`.
     fn import_equals(&mut self, import: &TSImportEqualsDeclaration<'a>, whole: Span) {
         if import.import_kind == ImportOrExportKind::Type {
             return self.erase_whole(whole);

@@ -148,7 +148,7 @@ impl<'js> Writer<'_, 'js> {
         Ok(())
     }
 
-    /// What `toJSON` makes of the object: once, as `JSON.stringify` does.
+    /// Writes what `toJSON` makes of the object: once, as `JSON.stringify` does.
     fn converted(&mut self, value: &Value<'js>, to_json: &Function<'js>) -> Result<(), NoJson> {
         let made: Value = to_json.call((rquickjs::function::This(value.clone()), ""))?;
         if &made == value {
@@ -157,7 +157,7 @@ impl<'js> Writer<'_, 'js> {
         self.item(&made)
     }
 
-    /// A value where `undefined` stands for `null`.
+    /// Writes a value where `undefined` stands for `null`.
     fn item(&mut self, item: &Value<'js>) -> Result<(), NoJson> {
         if item.is_undefined() {
             self.out.push_str("null");

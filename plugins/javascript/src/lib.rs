@@ -52,8 +52,8 @@ impl Script for JavaScript {
 
 runner_plugin::export_script!(JavaScript);
 
-/// Called by the build, never by the host: makes the context of the first call and runs it up,
-/// after which the instance's memory becomes the component's initial memory.
+/// Prepares the instance. Called by the build, never by the host: makes the context of the first
+/// call and runs it up, after which the instance's memory becomes the component's initial memory.
 #[cfg(target_arch = "wasm32")]
 #[expect(
     unsafe_code,

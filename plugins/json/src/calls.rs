@@ -175,7 +175,7 @@ fn declared(item: &Value) -> Vec<Tool> {
     }]
 }
 
-/// Gemini writes the types of a schema in capitals.
+/// Changes the types of a schema to lower case: Gemini writes the types of a schema in capitals.
 fn lower_case_types(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(lower_case_types),

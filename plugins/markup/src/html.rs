@@ -58,7 +58,7 @@ impl Scan {
         scan
     }
 
-    /// What the `<` at this place begins; `next` is where the next `>` is, `last` the last.
+    /// Reads what the `<` at this place begins; `next` is where the next `>` is, `last` the last.
     fn tag(&mut self, text: &str, at: usize, next: usize, last: Option<usize>) {
         let bytes = &text.as_bytes()[at + 1..];
         let name = bytes

@@ -49,7 +49,7 @@ const MAX_PARTS: usize = 10_000;
 /// So much of a text is read at once, in bytes.
 const PIECE: usize = 4096;
 
-/// Whether the whole text is HTML.
+/// Checks whether the whole text is HTML.
 ///
 /// # Errors
 /// Why not, as a clause.
@@ -312,7 +312,7 @@ impl TreeSink for Page {
         self.place(sibling.top.get(), child);
     }
 
-    /// What has no place in a table goes before it.
+    /// Puts what has no place in a table before it.
     fn append_based_on_parent_node(
         &self,
         table: &Rc<Node>,

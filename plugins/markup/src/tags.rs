@@ -11,7 +11,7 @@ use crate::Not;
 /// tag that has no end, and is looked for to the end of the text.
 const VAIN_BYTES: usize = 20_000_000;
 
-/// Whether a text contains an element, and next to each other the elements that the paths
+/// Checks whether a text contains an element, and next to each other the elements that the paths
 /// lead to.
 ///
 /// # Errors
@@ -41,6 +41,8 @@ pub(crate) fn contains(text: &str, paths: &[Vec<String>]) -> Result<(), Not> {
     )
 }
 
+/// Checks that nothing is missing.
+///
 /// # Errors
 /// Names what is missing, if anything is.
 pub(crate) fn all_there(missing: &[String]) -> Result<(), Not> {

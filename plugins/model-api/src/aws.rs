@@ -52,7 +52,7 @@ pub fn wants(info: Info, service: &str, regions: &[&str]) -> Info {
         .fold(info, |info, env| info.setting(env, REGION))
 }
 
-/// The address in the knobs, where the config names none: `host` in its region, where `REGION`
+/// Sets the address in the knobs, where the config names none: `host` in its region, where `REGION`
 /// stands for that.
 ///
 /// # Errors

@@ -163,7 +163,7 @@ impl Knobs {
         self.own.get(key).and_then(Value::as_str)
     }
 
-    /// Whether a target's config and id name a model, for the check at load.
+    /// Checks whether a target's config and id name a model, for the check at load.
     ///
     /// # Errors
     /// `invalid-request` where they don't, or where the config can't be read.
@@ -173,7 +173,7 @@ impl Knobs {
             .map(drop)
     }
 
-    /// The model: `model` in the config, else `named`, which is what the id says.
+    /// Takes the model: `model` in the config, else `named`, which is what the id says.
     ///
     /// # Errors
     /// `invalid-request` where neither names one.

@@ -19,7 +19,7 @@ pub fn of(messages: &[Message], developer: &str) -> Result<Value, Error> {
     Ok(Value::Array(list))
 }
 
-/// One message of the contract, which may be several of the API's.
+/// Appends one message of the contract, which may be several of the API's.
 fn append(message: &Message, developer: &str, list: &mut Vec<Value>) -> Result<(), Error> {
     let mut content = Vec::new();
     let mut calls = Vec::new();

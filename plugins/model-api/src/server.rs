@@ -158,7 +158,7 @@ impl Server {
         info
     }
 
-    /// Whether a target can be served: form, model, address, and keys of the config.
+    /// Checks whether a target can be served: form, model, address, and keys of the config.
     ///
     /// # Errors
     /// Why not.

@@ -125,7 +125,7 @@ struct Reader<'t> {
 }
 
 impl Reader<'_> {
-    /// A value; `None` if there is none to be made out.
+    /// Reads a value; `None` if there is none to be made out.
     fn value(&mut self, depth: usize) -> Option<Value> {
         if depth > DEPTH {
             return None;
@@ -193,7 +193,7 @@ impl Reader<'_> {
         Some(Value::Array(items))
     }
 
-    /// A string; a quote ends it only where something may follow, or nothing does.
+    /// Reads a string; a quote ends it only where something may follow, or nothing does.
     fn quoted(&mut self) -> Option<String> {
         let quote = self.rest.chars().next()?;
         let mut text = String::new();
@@ -214,7 +214,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// A bare word up to one of `ends`.
+    /// Reads a bare word up to one of `ends`.
     fn word(&mut self, ends: &[char]) -> &str {
         let length = self.rest.find(ends).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(length);
@@ -222,7 +222,7 @@ impl Reader<'_> {
         word.trim()
     }
 
-    /// The next character that is neither space nor comment.
+    /// Returns the next character that is neither space nor comment.
     fn peek(&mut self) -> Option<char> {
         loop {
             self.rest = self.rest.trim_start();

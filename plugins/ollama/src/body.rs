@@ -71,7 +71,7 @@ pub(crate) fn embed(knobs: &Knobs, model: &str, inputs: &[String]) -> Value {
     Value::Object(body)
 }
 
-/// Config and options of the request, and that the answer shall arrive as a whole.
+/// Adds config and options of the request, and that the answer shall arrive as a whole.
 fn rest(body: &mut Map<String, Value>, knobs: &Knobs, request: &Request) -> Result<(), Error> {
     body.insert("stream".to_owned(), json!(false));
     sort(body, knobs);
@@ -128,7 +128,7 @@ fn option(body: &mut Map<String, Value>, key: &str, value: Value) {
     }
 }
 
-/// One message of the contract, which may be several of the API's.
+/// Appends one message of the contract, which may be several of the API's.
 fn append(message: &Message, list: &mut Vec<Value>) -> Result<(), Error> {
     let mut text = String::new();
     let mut images = Vec::new();

@@ -62,7 +62,7 @@ const RESIDUES: [&str; 18] = [
     "ive", "ize", "al", "er", "ic", "ou",
 ];
 
-/// Step 1a.
+/// Takes step 1a.
 fn plurals(word: &mut String) {
     if word.ends_with("sses") || word.ends_with("ies") {
         word.truncate(word.len() - 2);
@@ -71,7 +71,7 @@ fn plurals(word: &mut String) {
     }
 }
 
-/// Step 1b.
+/// Takes step 1b.
 fn past_and_gerund(word: &mut String) {
     if let Some(stem) = word.strip_suffix("eed") {
         if measure(stem) > 0 {
@@ -94,7 +94,7 @@ fn past_and_gerund(word: &mut String) {
     }
 }
 
-/// Step 1c.
+/// Takes step 1c.
 fn final_y(word: &mut String) {
     if word.strip_suffix('y').is_some_and(has_vowel) {
         word.pop();
@@ -130,7 +130,7 @@ fn residues(word: &mut String) {
     }
 }
 
-/// Step 5.
+/// Takes step 5.
 fn final_e(word: &mut String) {
     if let Some(stem) = word.strip_suffix('e') {
         let measure = measure(stem);

@@ -59,14 +59,14 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// The expression that the rest of the tag is.
+    /// Reads the expression that the rest of the tag is.
     pub(super) fn rest(&mut self) -> Result<Expression, String> {
         let expression = self.expression()?;
         self.end()?;
         Ok(expression)
     }
 
-    /// Nothing may follow.
+    /// Checks that nothing follows.
     pub(super) fn end(&self) -> Result<(), String> {
         match self.peek() {
             None => Ok(()),
@@ -74,7 +74,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// A name, if one follows.
+    /// Reads a name, if one follows.
     pub(super) fn name(&mut self) -> Option<&'t str> {
         let Some(Token::Name(name)) = self.peek() else {
             return None;
@@ -98,7 +98,7 @@ impl<'t> Words<'t> {
         follows
     }
 
-    /// A filter's name with its arguments.
+    /// Reads a filter's name with its arguments.
     pub(super) fn filter(&mut self) -> Result<Call, String> {
         let name = self
             .name()
@@ -112,7 +112,7 @@ impl<'t> Words<'t> {
         Ok(Call { filter, arguments })
     }
 
-    /// A function's name with its arguments.
+    /// Reads a function's name with its arguments.
     pub(super) fn calling(&mut self) -> Result<Calling, String> {
         let function = self
             .name()
@@ -125,7 +125,7 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// The parameters of a function, if parentheses follow.
+    /// Reads the parameters of a function, if parentheses follow.
     pub(super) fn parameters(&mut self) -> Result<Vec<Parameter>, String> {
         let mut parameters = Vec::new();
         if self.symbol("(") {
@@ -173,7 +173,7 @@ impl<'t> Words<'t> {
         result
     }
 
-    /// A whole expression, `… if … else …` included.
+    /// Reads a whole expression, `… if … else …` included.
     fn expression(&mut self) -> Result<Expression, String> {
         self.nested(|words| {
             let value = words.any()?;
@@ -197,7 +197,7 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// Several parts with a word between them.
+    /// Reads several parts with a word between them.
     fn series(
         &mut self,
         word: &str,
@@ -227,7 +227,7 @@ impl<'t> Words<'t> {
         Ok((0..nots).fold(expression, |expression, _| negated(expression)))
     }
 
-    /// With `in` and `is`.
+    /// Reads a part with `in` and `is`.
     fn membership(&mut self) -> Result<Expression, String> {
         self.chain(Self::test, |words| {
             let start = words.at;
@@ -314,7 +314,7 @@ impl<'t> Words<'t> {
         self.nested(Self::signed).map(Box::new).map(make)
     }
 
-    /// What stands in parentheses, if they follow.
+    /// Reads what stands in parentheses, if they follow.
     fn call(&mut self) -> Result<Option<Arguments>, String> {
         if !self.symbol("(") {
             return Ok(None);
@@ -336,7 +336,7 @@ impl<'t> Words<'t> {
         Ok(Some(arguments))
     }
 
-    /// What stands up to `end`, with commas between.
+    /// Reads what stands up to `end`, with commas between.
     fn items(
         &mut self,
         end: &str,

@@ -20,7 +20,7 @@ const MAX_RANGE: f64 = 100_000.0;
 const MAX_DEPTH: u32 = 200;
 
 impl<'a> Renderer<'a> {
-    /// What a function gives.
+    /// Returns what a function gives.
     pub(super) fn call(
         &mut self,
         calling: &'a Calling,
@@ -83,7 +83,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// What the body of a macro prints, which is not escaped again. Names must have been set aside
+    /// Returns what the body of a macro prints, which is not escaped again. Names must have been set aside
     /// for it; after a refusal nothing is rendered any more, so that nobody puts them back.
     fn body(&mut self, number: usize, args: Args<'a>) -> Outcome<Value<'a>> {
         let made = self.macros[number];
@@ -121,7 +121,7 @@ impl<'a> Renderer<'a> {
         Ok(Value::Safe(text.into()))
     }
 
-    /// Any item of a list.
+    /// Draws any item of a list.
     pub(super) fn random(&mut self, of: &Value<'a>) -> Outcome<Value<'a>> {
         let mut items = self.meter.items(of)?;
         let seed = || Chance::new(self.scope.variables.seed());
@@ -130,7 +130,8 @@ impl<'a> Renderer<'a> {
         Ok(place.map_or(Value::Undefined, |place| items.swap_remove(place)))
     }
 
-    /// They are a list, so that their memory and how deep they nest is counted as a list's.
+    /// Makes the items of `cycler` or `joiner`. They are a list, so that their memory and how deep
+    /// they nest is counted as a list's.
     fn turns(&mut self, items: Vec<Value<'a>>) -> Outcome<Rc<Turns<'a>>> {
         match self.meter.list(items)? {
             Value::List(items) => Ok(Turns::new(items)),
@@ -138,7 +139,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// `range(stop)`, `range(start, stop)`, `range(start, stop, step)`
+    /// Makes the list of `range(stop)`, `range(start, stop)`, `range(start, stop, step)`
     fn range(&mut self, bounds: &Args<'a>) -> Outcome<Value<'a>> {
         let bounds = &bounds.positional;
         let (start, end) = match &bounds[..] {

@@ -11,7 +11,7 @@ impl Chance {
         Self(seed)
     }
 
-    /// A number below `end`; `None` if there is none.
+    /// Draws a number below `end`; `None` if there is none.
     pub(super) fn below(&mut self, end: usize) -> Option<usize> {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

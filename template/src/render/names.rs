@@ -27,13 +27,13 @@ impl<'a> Names<'a> {
         self.innermost().bind(name, value);
     }
 
-    /// What is bound from now on lives until [`Names::leave`].
+    /// Opens a level: what is bound from now on lives until [`Names::leave`].
     pub(super) fn enter(&mut self) {
         self.innermost().loops.push(Vec::new());
     }
 
-    /// What is bound from now on lives until [`Names::leave`], and what is set until then leaves other
-    /// names of its own as they are.
+    /// Opens a level apart: what is bound from now on lives until [`Names::leave`], and what is set
+    /// until then leaves other names of its own as they are.
     pub(super) fn enter_apart(&mut self) {
         let frames = self.innermost();
         frames.apart.push(frames.loops.len());

@@ -94,7 +94,7 @@ impl Filtering {
         self.sample_seed.as_deref()
     }
 
-    /// The name of the former run, to be made more exact.
+    /// Returns the name of the former run, to be made more exact.
     pub(crate) fn former_name(&mut self) -> Option<&mut String> {
         let names = [
             &mut self.failing,

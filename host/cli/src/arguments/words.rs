@@ -13,7 +13,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// A flag with its value; a value that looks like a flag is tied to it.
+    /// Adds a flag with its value; a value that looks like a flag is tied to it.
     pub(crate) fn flag(&mut self, flag: &str, value: &str) {
         match (value.starts_with('-'), flag.starts_with("--")) {
             (false, _) => self.words.extend([flag.to_owned(), value.to_owned()]),
@@ -22,14 +22,14 @@ impl Words {
         }
     }
 
-    /// The flag once for each value.
+    /// Adds the flag once for each value.
     pub(super) fn flags<T: Display>(&mut self, flag: &str, values: impl IntoIterator<Item = T>) {
         for value in values {
             self.flag(flag, &value.to_string());
         }
     }
 
-    /// The flag once for each path.
+    /// Adds the flag once for each path.
     pub(crate) fn paths<'a, P: AsRef<Path> + 'a>(
         &mut self,
         flag: &str,
@@ -38,7 +38,7 @@ impl Words {
         self.flags(flag, paths.into_iter().map(|path| path.as_ref().display()));
     }
 
-    /// What another part of the program writes as one text of a flag and its value.
+    /// Adds what another part of the program writes as one text of a flag and its value.
     pub(super) fn written(&mut self, flag: &str, text: &str) {
         let value = text.strip_prefix(flag).unwrap_or(text).trim_start();
         self.flag(flag, value);

@@ -148,7 +148,7 @@ fn column_of(record: &CaseRecord) -> ColumnRecord {
     }
 }
 
-/// The second reading, into the database; a run that can't be completed is taken back.
+/// Reads the file a second time, into the database; takes a run back that can't be completed.
 fn keep(
     file: &ResultsFile,
     survey: &Survey,

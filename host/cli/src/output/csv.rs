@@ -182,7 +182,7 @@ impl Headings {
     }
 }
 
-/// A cell that is seen as it is: an apostrophe stands before what a spreadsheet takes for a formula
+/// Writes a cell that is seen as it is: an apostrophe stands before what a spreadsheet takes for a formula
 /// (a number is none), and in place of what a terminal would obey what shows it.
 ///
 /// A spreadsheet whose separator is another begins cells elsewhere, and takes quotes in them for
@@ -220,7 +220,7 @@ fn is_number(cell: &str) -> bool {
     cell.chars().all(figures) && cell.parse::<f64>().is_ok()
 }
 
-/// The cells of one case; empty ones where it was not run.
+/// Writes the cells of one case; empty ones where it was not run.
 fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet<String>) {
     let Some(record) = record else {
         line.extend(std::iter::repeat_n(String::new(), 6 + metrics.len()));

@@ -62,7 +62,7 @@ impl Stream {
         }
     }
 
-    /// The end of the run tries again, with all records.
+    /// Gives up on the file; the end of the run tries again, with all records.
     fn give_up(&mut self, error: &io::Error) {
         let path = self.output.path().display();
         self.talk.warning(&format!(

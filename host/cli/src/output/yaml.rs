@@ -105,7 +105,7 @@ fn lines(text: &mut String, value: &Value, indent: usize, mut fresh: bool) {
     }
 }
 
-/// What stands behind `name:`.
+/// Writes what stands behind `name:`.
 fn below(text: &mut String, value: &Value, indent: usize) {
     let nested = match value {
         Value::Object(map) => !map.is_empty(),

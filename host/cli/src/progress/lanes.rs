@@ -63,7 +63,7 @@ impl Waiting {
         }
     }
 
-    /// What is said, once for each lane, when one begins to wait for long.
+    /// Returns what is said, once for each lane, when one begins to wait for long.
     pub(super) fn long_wait(&mut self, standing: &LaneStanding, now: Instant) -> Option<String> {
         let LaneStanding { lane, wait, until } = standing;
         let left = until.and_then(|until| until.checked_duration_since(now));

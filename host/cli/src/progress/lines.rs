@@ -39,7 +39,7 @@ impl Milestones {
         }
     }
 
-    /// New counts, `elapsed` since the start.
+    /// Takes new counts, `elapsed` since the start.
     fn on_counts(&mut self, counts: Counts, elapsed: Duration) -> Option<String> {
         self.counts = counts;
         let quarter = (counts.done() * 4).checked_div(counts.total).unwrap_or(0);
@@ -50,7 +50,7 @@ impl Milestones {
         Some(self.line(elapsed))
     }
 
-    /// Time has passed.
+    /// Takes in that time has passed.
     fn on_time(&mut self, elapsed: Duration) -> Option<String> {
         (elapsed.saturating_sub(self.last_line) >= SILENCE).then(|| self.line(elapsed))
     }

@@ -16,7 +16,7 @@ use crate::visible;
 pub(super) struct Questions(HashMap<CaseId, Arc<Question>>);
 
 impl Questions {
-    /// The line about a stage.
+    /// Returns the line about a stage.
     pub(super) fn line(&mut self, id: CaseId, stage: &Stage) -> Option<String> {
         if let Stage::Queued(question) = stage {
             self.0.insert(id, question.clone());

@@ -232,8 +232,8 @@ impl<'a> AssertionReader<'a> {
         })
     }
 
-    /// A row's own webhook: the config grants hosts for addresses that it writes itself. What a file
-    /// holds is asked for, not its name.
+    /// Asks for trust in a row's own webhook: the config grants hosts for addresses that it writes
+    /// itself. What a file holds is asked for, not its name.
     fn brings_address(&self, kind: &str, value: &Entry<'_>, loaded: Option<&Value>) {
         if kind != WEBHOOK || !value.origin.is_data() {
             return;
@@ -433,8 +433,9 @@ impl<'a> AssertionReader<'a> {
         }
     }
 
-    /// Code outside the sandbox is the config's word alone. A value that is filled into it would be
-    /// code as well, whoever brings it: a row, or a model.
+    /// Refuses variables in code that runs on the machine. Code outside the sandbox is the config's
+    /// word alone. A value that is filled into it would be code as well, whoever brings it: a row,
+    /// or a model.
     fn check_filled_in(&self, code: Option<&Value>, at: &Position) {
         let text = code.and_then(Value::as_str).unwrap_or_default();
         let Ok(Some(name)) = Template::new(text, None).map(|it| it.names().next()) else {

@@ -79,7 +79,7 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
     default
 }
 
-/// `--var`: a file in one is relative to the first config.
+/// Adds the variables of `--var`: a file in one is relative to the first config.
 fn variables(default: &mut Draft, flags: &Map<String, Value>, tests: &TestReader<'_>) {
     for (name, value) in flags {
         if let Some(text) = value.as_str() {
@@ -93,7 +93,7 @@ fn variables(default: &mut Draft, flags: &Map<String, Value>, tests: &TestReader
     }
 }
 
-/// `--prompt-prefix`, `--prompt-suffix`: over the option of `defaultTest`, under that of a test.
+/// Sets `--prompt-prefix` or `--prompt-suffix`: over the option of `defaultTest`, under that of a test.
 fn affix(default: &mut Draft, option: &str, text: &str, reading: Reading<'_>) {
     let at = Position {
         file: COMMAND_LINE.into(),

@@ -157,7 +157,7 @@ impl<'a> PromptReader<'a> {
         prompts
     }
 
-    /// One item of the list.
+    /// Reads one item of the list.
     fn one(&self, entry: &Entry<'_>, prompts: &mut Vec<Arc<Prompt>>) {
         let findings = self.reading.findings;
         if let Some(text) = entry.text_as_written() {
@@ -194,7 +194,7 @@ impl<'a> PromptReader<'a> {
         }
     }
 
-    /// A text, where it stands and who wrote it; or the file or files that it names.
+    /// Reads a text, given with where it stands and who wrote it, or the file or files that it names.
     fn source(
         &self,
         (text, at, origin): (&str, &Position, &Origin),

@@ -45,8 +45,8 @@ pub(crate) fn places(provider: &Entry<'_>) -> Places {
     places
 }
 
-/// Each place has its way as a text, which can be as long as all keys on it. Beyond [`MAX_PLACES`] a
-/// value stands where its provider does.
+/// Notes the places of values. Each place has its way as a text, which can be as long as all keys on
+/// it. Beyond [`MAX_PLACES`] a value stands where its provider does.
 fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places, bytes: &mut usize) {
     let fields = entry.fields();
     let fields = fields.map(|(key, value)| (Places::pointer(pointer, key), value));

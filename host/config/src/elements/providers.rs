@@ -224,7 +224,7 @@ impl ProviderReader<'_> {
         chosen
     }
 
-    /// A list, or one item.
+    /// Reads a list, or one item.
     fn any(&self, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
         if entry.is_list() {
             entry
@@ -275,7 +275,7 @@ impl ProviderReader<'_> {
         }
     }
 
-    /// An id alone, or a file.
+    /// Reads an id alone, or a file.
     fn named(&self, text: &str, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
         let path = without_scheme(text);
         if !names_file(text) || program(text).is_some() {

@@ -38,7 +38,7 @@ pub(crate) fn read(
     }
 }
 
-/// A scenario, or a file that is one or several.
+/// Reads a scenario, or a file that is one or several.
 fn one(
     entry: &Entry<'_>,
     number: &mut usize,

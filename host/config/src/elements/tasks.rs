@@ -100,7 +100,7 @@ pub(crate) fn listed(tasks: &[Task]) -> Vec<Listed> {
     listed.collect()
 }
 
-/// The tests of all tasks, each in the columns of its own provider.
+/// Adds the tests of all tasks, each in the columns of its own provider.
 pub(crate) fn tests(
     tasks: &[Task],
     columns: &[Arc<Column>],

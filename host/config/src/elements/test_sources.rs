@@ -144,7 +144,7 @@ pub(crate) fn read(
     }
 }
 
-/// One `tests` key: a list, or a single source.
+/// Reads one `tests` key: a list, or a single source.
 pub(crate) fn of_config(
     entry: &Entry<'_>,
     tests: &TestReader<'_>,
@@ -188,7 +188,7 @@ pub(crate) fn walk(entry: &Entry<'_>, reading: Reading<'_>, each: &mut dyn FnMut
 }
 
 impl Sources<'_, '_> {
-    /// An item of the list: a test, or the name of a file.
+    /// Reads an item of the list: a test, or the name of a file.
     fn one(&mut self, entry: &Entry<'_>) {
         if self.reading.findings.has_stopped() {
             return;
@@ -221,7 +221,7 @@ impl Sources<'_, '_> {
         (self.each)(Found::Test(entry, form));
     }
 
-    /// The tests that `entry` names by `text`.
+    /// Reads the tests that `entry` names by `text`.
     fn named(&mut self, text: &str, entry: &Entry<'_>, extra: &Extra) {
         let (reading, at) = (self.reading, &entry.at());
         if !self.may_read(at) {
@@ -325,7 +325,7 @@ impl Sources<'_, '_> {
         }
     }
 
-    /// JSONL: a test a line.
+    /// Reads JSONL: a test a line.
     fn lines(&mut self, path: &Path, text: &str, origin: &Origin) {
         for (number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() {

@@ -122,7 +122,7 @@ impl<'a> VarReader<'a> {
         }
     }
 
-    /// A file (or pattern) with a map of variables; later ones win.
+    /// Reads a file (or pattern) with a map of variables; later ones win.
     fn file(&self, entry: &Entry<'_>, base: Option<&Path>, vars: &mut Map<String, Value>) {
         let findings = self.reading.findings;
         let Some(text) = entry.text() else {

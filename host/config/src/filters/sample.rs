@@ -68,7 +68,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound` ≥ 1; its bias is less than bound / 2⁶⁴.
+    /// Draws a number below `bound` ≥ 1; its bias is less than bound / 2⁶⁴.
     fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }

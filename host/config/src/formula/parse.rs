@@ -183,7 +183,7 @@ impl Parser {
         read
     }
 
-    /// With `a ? b : c`.
+    /// Reads a whole term, which may be `a ? b : c`.
     fn whole(&mut self) -> Result<Term, FormulaError> {
         self.nested(|parser| {
             let condition = parser.level(0)?;
@@ -232,7 +232,7 @@ impl Parser {
         Ok(Term::Unary(operator, Box::new(operand)))
     }
 
-    /// From the right; the exponent may have a sign.
+    /// Reads a power. Powers group from the right, and the exponent may have a sign.
     fn power(&mut self) -> Result<Term, FormulaError> {
         let base = self.primary()?;
         if !(self.takes("^") || self.takes(".^")) {
@@ -269,7 +269,7 @@ impl Parser {
         }
     }
 
-    /// A name, or the call of a function.
+    /// Reads a name, or the call of a function.
     fn named(&mut self, name: String, column: usize) -> Result<Term, FormulaError> {
         if !self.takes("(") {
             return Ok(Term::Name(name));

@@ -336,7 +336,7 @@ fn names(prepared: &Prepared) -> BTreeSet<String> {
         .collect()
 }
 
-/// The names that the texts inside `value` read as templates.
+/// Adds the names that the texts inside `value` read as templates.
 fn leaves(value: &Value, read: &mut BTreeSet<String>) {
     match value {
         Value::String(text) => read.extend(template_names(text)),

@@ -168,7 +168,7 @@ impl Case {
         Arc::make_mut(&mut self.scope).extend(filled);
     }
 
-    /// What was filled in; nothing, and the case is refused, if that took too much.
+    /// Returns what was filled in; if that took too much, returns nothing and refuses the case.
     fn unless_refused(
         &mut self,
         filled: Result<Map<String, Value>, TooMuch>,

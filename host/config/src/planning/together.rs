@@ -22,7 +22,7 @@ pub(super) fn check(chosen: &Chosen, requires_assertions: bool, findings: &Findi
     }
 }
 
-/// A choice needs something to choose from.
+/// Checks that every comparison has answers to choose from.
 fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
     let runs_in = |test: &Test| test.columns.as_ref().map_or(columns.len(), |own| own.len());
     let lacks = |test: &Test| !test.comparisons.is_empty() && runs_in(test) < 2;
@@ -45,7 +45,7 @@ fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings
 /// Tests that are named for what all of them lack.
 const NAMED: usize = 10;
 
-/// Something says what a good answer is.
+/// Checks that every test has something that says what a good answer is.
 fn check_assertions(tests: &Tests, findings: &Findings) {
     let lacks = |test: &Test| {
         let decides = test.assertions.iter().any(can_fail) && test.threshold != Some(0.0);
@@ -98,7 +98,7 @@ fn holds_always(assertion: &Assertion) -> bool {
     is_nothing && of_nothing
 }
 
-/// As many rows as results can count.
+/// Checks that there are no more rows than results can count.
 pub(super) fn check_size(tests: &Tests, findings: &Findings) {
     let rows = |test: &Test| {
         test.axes

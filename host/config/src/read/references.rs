@@ -180,7 +180,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A copy of what the reference leads to; `None` if that is too much.
+    /// Returns a copy of what the reference leads to; `None` if that is too much.
     fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Option<Node>, String> {
         let (file, pointer) = target.split_once('#').unwrap_or((target, ""));
         if file.is_empty() {

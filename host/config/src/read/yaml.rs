@@ -100,7 +100,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// The document's value, once it is complete.
+    /// Takes an event; returns the document's value, once it is complete.
     fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<Option<Node>, Malformed> {
         let (node, anchor) = match event {
             Event::Scalar(text, style, anchor, tag) => {

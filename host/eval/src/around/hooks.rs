@@ -59,7 +59,7 @@ fn failed(extension: &Extension, hook: Hook, why: &str) -> CallFailure {
     CallFailure::new(FailureCode::Script, message)
 }
 
-/// The case as `beforeEach` leaves it; `None` where nothing changes it.
+/// Returns the case as `beforeEach` leaves it; `None` where nothing changes it.
 pub(crate) async fn before_each(
     scope: &CallScope,
     case: &Case,
@@ -231,7 +231,7 @@ fn names_file(value: &Value) -> bool {
         .is_some_and(|text| text.starts_with("file://"))
 }
 
-/// The row as `afterEach` leaves it.
+/// Returns the row as `afterEach` leaves it.
 pub(crate) async fn after_each(
     scope: &CallScope,
     case: &Case,

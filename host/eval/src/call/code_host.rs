@@ -24,7 +24,8 @@ impl Host for CodeHost {
         self.scope.memory.first().await;
     }
 
-    /// Never waits: it is one of the few calls that an interpreter has at once, and others wait for it.
+    /// Adds the memory and never waits: it is one of the few calls that an interpreter has at once, and
+    /// others wait for it.
     async fn take_memory(&self, bytes: u64) {
         self.scope.memory.add(bytes);
     }

@@ -12,7 +12,7 @@ use crate::private_door::{REQUEST, take_response};
 use crate::script::exchange::{Stated, shaped};
 use crate::script::{Fault, argument, failure, made};
 
-/// The request with what `transformRequest` makes of its prompt.
+/// Returns the request with what `transformRequest` makes of its prompt.
 pub(crate) async fn sent<'a>(
     scope: &CallScope,
     code: &ProviderCode,

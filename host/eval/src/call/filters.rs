@@ -13,7 +13,7 @@ use crate::failure::CallFailure;
 use crate::script::{Fault, argument, runnable};
 
 impl CallScope {
-    /// What `fill` makes of the case once it lacks no filter any more.
+    /// Returns what `fill` makes of the case once it lacks no filter any more.
     ///
     /// # Errors
     /// When a filter broke a limit. One that failed by itself fails the template it stands in.
@@ -39,7 +39,7 @@ impl CallScope {
         }
     }
 
-    /// The name of a metric, filled in; as written if that can't be done.
+    /// Returns the name of a metric, filled in; as written if that can't be done.
     pub(crate) async fn metric(&self, case: &Case, metric: &str, identity: &CallContext) -> String {
         let fill = |case: &Case| case.render_text(metric);
         let filled = self.filled(case, identity, fill).await;

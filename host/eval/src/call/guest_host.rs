@@ -290,7 +290,7 @@ impl GuestHost {
         }));
     }
 
-    /// Whether a request to another provider asks for no more than was agreed to.
+    /// Checks that a request to another provider asks for no more than was agreed to.
     fn may_ask(&self, request: &abi::Request) -> Result<(), abi::Error> {
         let Trust::Foreign(_) = &self.plugin.trust else {
             return Ok(());

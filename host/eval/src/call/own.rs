@@ -289,7 +289,7 @@ impl OwnRequest {
         }
     }
 
-    /// Python's function for what is asked, unless the config names one for all.
+    /// Sets Python's function for what is asked, unless the config names one for all.
     fn method_of(&self, program: &mut Program) {
         let function = match self.method {
             EMBEDS => "call_embedding_api",

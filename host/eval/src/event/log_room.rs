@@ -35,7 +35,7 @@ impl LogRoom {
         Some(self.dropped.swap(0, Ordering::Relaxed))
     }
 
-    /// A line has been taken by all who read them.
+    /// Takes in that a line has been taken by all who read them.
     pub(crate) fn give_back(&self, text: &str) {
         let more = text.len() + LINE_BYTES;
         self.waiting.fetch_sub(more, Ordering::Relaxed);

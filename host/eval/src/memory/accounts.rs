@@ -127,7 +127,7 @@ impl<W> Accounts<W> {
         served.into_iter().collect()
     }
 
-    /// Whatever fits goes, the oldest account first. One that does not fit holds up nobody: it
+    /// Serves whatever fits, the oldest account first. One that does not fit holds up nobody: it
     /// becomes the oldest at last, and then need not fit.
     fn serve(&mut self) -> Vec<Admitted<W>> {
         let mut served = Vec::new();

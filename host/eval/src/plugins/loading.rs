@@ -22,7 +22,7 @@ pub(super) struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    /// The bundle: what the program knows of waits until somebody needs it.
+    /// Loads the bundle: what the program knows of waits until somebody needs it.
     pub(super) fn bundle(&mut self, bundled: Bundled) {
         match bundled {
             Bundled::Carried(carried) => self.carried(&carried),
@@ -30,7 +30,7 @@ impl Loading<'_> {
         }
     }
 
-    /// What the program carries. It vouches for that itself.
+    /// Loads what the program carries. It vouches for that itself.
     fn carried(&mut self, carried: &Arc<Carried>) {
         let has = |name: &str| {
             let carried = carried.about(name).map(|_| carried.clone());
@@ -51,7 +51,7 @@ impl Loading<'_> {
         self.set.known = Known::Digests(digests.collect());
     }
 
-    /// What is in a folder.
+    /// Loads what is in a folder.
     fn folder(&mut self, directory: &Path, known: Known) {
         self.set.known = known;
         let has = |name: &str| {
@@ -87,7 +87,7 @@ impl Loading<'_> {
         }
     }
 
-    /// A component that stands in the bundle's place for it. One that is not of this program's
+    /// Loads a component that stands in the bundle's place for it. One that is not of this program's
     /// making is an error, or, where there may be none, somebody else's.
     pub(super) fn bundled(&mut self, component: Plugin, is_optional: bool) {
         if self.set.known.vouches(component.sha256()) {
@@ -101,7 +101,7 @@ impl Loading<'_> {
         }
     }
 
-    /// Every `*.wasm` directly inside, sorted.
+    /// Loads every `*.wasm` directly inside, sorted.
     pub(super) fn directory_except(&mut self, directory: &Path, trust: &Trust, named: &[PathBuf]) {
         let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut files: Vec<PathBuf> = match entries {
@@ -165,7 +165,7 @@ impl Loading<'_> {
         }
     }
 
-    /// An entry that only grants something to a component of the bundle.
+    /// Takes an entry that only grants something to a component of the bundle.
     pub(super) fn grant(&mut self, entry: PluginEntry) {
         let is_bundled = bundle().iter().any(|served| served.name == entry.alias);
         if is_bundled {

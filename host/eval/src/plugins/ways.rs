@@ -302,7 +302,7 @@ pub(super) fn is_loopback(origin: &Origin) -> bool {
     }
 }
 
-/// Whether an origin is, or its name leads to, an address that has to be agreed to. A name that
+/// Finds out whether an origin is, or its name leads to, an address that has to be agreed to. A name that
 /// can't be looked up leads nowhere, unless a proxy looks it up in a network of its own.
 async fn leads_inside(origin: &Origin, lookup: &dyn Lookup, until: Instant) -> bool {
     let is_proxied = lookup.is_proxied(origin);

@@ -31,7 +31,7 @@ impl<'a> BoundOnce<'a> {
         Self { binder, known }
     }
 
-    /// The target of a provider; `None` if it can't be bound, which is among `errors`.
+    /// Binds the target of a provider; `None` if it can't be bound, which is among `errors`.
     pub(super) async fn target(
         &mut self,
         provider: &Arc<Provider>,
@@ -89,7 +89,7 @@ pub(super) fn missing_programs(
     faults
 }
 
-/// The providers of the config that graders were granted to ask, by label and by id.
+/// Binds the providers of the config that graders were granted to ask, by label and by id.
 pub(super) async fn bind_asked(
     plan: &Plan,
     graders: &HashMap<String, Arc<Grader>>,
@@ -134,7 +134,7 @@ fn nobody_named(alias: &str, plugin: &LoadedPlugin) -> Option<BindError> {
     })
 }
 
-/// The models that the plan's assertions ask, and the providers that its tests name; of those that
+/// Binds the models that the plan's assertions ask, and the providers that its tests name; of those that
 /// nobody asks none is bound.
 pub(super) async fn bind_judges(
     plan: &Plan,
@@ -268,7 +268,7 @@ fn has_template(value: &Value) -> bool {
     }
 }
 
-/// What the plugin says of a provider: of its id, else by its schema, else by its own check of the
+/// Returns what the plugin says of a provider: of its id, else by its schema, else by its own check of the
 /// config.
 async fn refused(target: &ByPlugin, provider: &Provider) -> Vec<BindError> {
     let of_provider = |problem| BindError::Config {

@@ -94,7 +94,7 @@ impl Prepared {
         each_once(known.chain(self.ways.needs()).collect())
     }
 
-    /// The run, if everything that it needs is agreed to under which it was prepared.
+    /// Returns the run, if everything that it needs is agreed to under which it was prepared.
     ///
     /// # Errors
     /// What is not.

@@ -156,7 +156,7 @@ impl<'a> AskedValues<'a> {
         parts
     }
 
-    /// The values that can't be used, with what is wrong with each.
+    /// Returns the values that can't be used, with what is wrong with each.
     async fn refused(&self) -> Vec<(&About, String)> {
         let mut found = Vec::new();
         for part in self.parts() {

@@ -22,7 +22,7 @@ struct OpenQuestion {
 }
 
 impl Asking {
-    /// A case begins that asks a question.
+    /// Takes in that a case begins that asks a question.
     pub(crate) fn begin(&self, id: CaseId) {
         self.lock().insert(id, OpenQuestion::default());
     }
@@ -32,7 +32,7 @@ impl Asking {
         self.lock().get(&id).is_some_and(|asked| !asked.is_read)
     }
 
-    /// A request of a case went out.
+    /// Takes in that a request of a case went out.
     pub(crate) fn sent(&self, id: CaseId) {
         if let Some(asked) = self.lock().get_mut(&id).filter(|asked| !asked.is_read) {
             asked.sent.get_or_insert_with(Instant::now);

@@ -82,7 +82,7 @@ fn without_parts(record: CaseRecord, masker: &Masker) -> CaseRecord {
     }
 }
 
-/// A text of at most so many bytes, with a mark where more was.
+/// Cuts a text to at most so many bytes, with a mark where more was.
 /// Secrets go first: half of one would not be known again.
 pub(crate) fn cut(text: &mut String, most: usize, masker: &Masker) {
     if text.len() > most

@@ -132,7 +132,7 @@ impl Compared {
         Ok(compared)
     }
 
-    /// One row: its cases, and what the store has of them.
+    /// Takes one row: its cases, and what the store has of them.
     fn take(
         &mut self,
         cases: Vec<Case>,

@@ -121,7 +121,7 @@ impl Source {
         }
     }
 
-    /// What was found; waits for ever when nothing is due.
+    /// Returns what was found; waits for ever when nothing is due.
     pub(super) async fn found(&mut self) -> FromReader {
         match self {
             Self::Plan(reader) if reader.is_due => reader.found().await,
@@ -271,7 +271,7 @@ impl Loop {
         }
     }
 
-    /// What the state is told of something that was found; `None` of a row that stays, which moves
+    /// Returns what the state is told of something that was found; `None` of a row that stays, which moves
     /// nothing.
     pub(super) fn found(&mut self, found: FromReader) -> Option<LoopInput> {
         Some(match found {

@@ -129,7 +129,7 @@ impl Stated {
     }
 }
 
-/// promptfoo's `tokenUsage`.
+/// Reads promptfoo's `tokenUsage`.
 fn count(usage: &mut Usage, stated: &Map<String, Value>) {
     let count = |key: &str| stated.get(key).and_then(Value::as_u64);
     usage.input_tokens = count("prompt");

@@ -34,7 +34,7 @@ impl Closing {
         }
     }
 
-    /// What an interrupt means once every case has ended.
+    /// Decides what an interrupt means once every case has ended.
     pub(super) fn interrupt<C, A>(&mut self) -> Command<C, A> {
         match self {
             Self::Runs { asked: true, .. } => self.cut(),

@@ -83,7 +83,7 @@ impl Dependencies {
         self.ready.pop_first().map(|(_, id)| id)
     }
 
-    /// A case that was started has ended.
+    /// Takes in that a case that was started has ended.
     pub(super) fn ended(&mut self, id: CaseId) {
         let Some(PendingCase { turn, needs, .. }) = self.tied.remove(&id) else {
             return;

@@ -154,7 +154,7 @@ impl Turn<'_> {
         verdict
     }
 
-    /// The attempt has ended. On [`Next::Again`] the turn waits for another one.
+    /// Takes in that the attempt has ended. On [`Next::Again`] the turn waits for another one.
     ///
     /// # Panics
     /// If no attempt is on the wire.

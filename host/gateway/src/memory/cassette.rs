@@ -447,7 +447,7 @@ impl Lines {
         }
     }
 
-    /// The next line that has its end, which may have `most` bytes.
+    /// Reads the next line that has its end, which may have `most` bytes.
     fn whole(&mut self, most: usize) -> Result<Option<(Place, Vec<u8>)>, CassetteError> {
         let mut text = Vec::new();
         let file = Read::by_ref(&mut self.file);

@@ -141,7 +141,7 @@ impl<R: Eq + Hash, L> Drop for Leaving<R, L> {
 }
 
 impl<L: Clone> Seat<L> {
-    /// Whether the flight is on the wire rather than waiting.
+    /// Says whether the flight is on the wire rather than waiting.
     pub(crate) fn is_on_wire(&mut self) -> bool {
         *self.on_wire.borrow_and_update()
     }

@@ -191,7 +191,7 @@ impl Grants {
         })
     }
 
-    /// Whether the plugin may reach this address of an origin that it may reach.
+    /// Checks whether the plugin may reach this address of an origin that it may reach.
     pub(crate) fn check_path(&self, origin: &Origin, url: &Url) -> Result<(), Refusal> {
         if origin::holds(&self.hosts, origin, url) {
             return Ok(());

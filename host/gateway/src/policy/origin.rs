@@ -244,7 +244,7 @@ impl OriginPattern {
     }
 }
 
-/// Whether the `*`s of a name stand where they may.
+/// Checks whether the `*`s of a name stand where they may.
 fn check_stars(name: &str) -> Result<(), &'static str> {
     let mut labels = name.rsplit('.');
     let owner = labels.by_ref().take(2);

@@ -141,7 +141,7 @@ impl Stack {
         Ok(())
     }
 
-    /// What the cache has. It is not held while it waits for its space.
+    /// Returns what the cache has. It is not held while it waits for its space.
     async fn held(&self, flight: &Flight, space: &mut Space) -> Result<Option<Held>, Fault> {
         let cache = self.cache.as_deref();
         let cache = cache.expect("only with a cache requests are shared");
@@ -157,7 +157,7 @@ impl Stack {
         Ok(None)
     }
 
-    /// The cache's answer, or else the server's, which the cache has before anyone else.
+    /// Gets the cache's answer, or else the server's, which the cache has before anyone else.
     async fn fetch(
         &self,
         flight: Flight,

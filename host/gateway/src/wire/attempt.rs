@@ -140,7 +140,7 @@ async fn send(
         .map_err(|error| explain(&error, grants, &prepared.origin))
 }
 
-/// The answer, if it is one that the masker can look through.
+/// Reads the answer, if it is one that the masker can look through.
 async fn whole(
     response: reqwest::Response,
     prepared: &Prepared,

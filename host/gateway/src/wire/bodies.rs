@@ -69,7 +69,7 @@ struct OfCall {
 }
 
 impl CallBodies {
-    /// The guest has all answers that came until now.
+    /// Takes in that the guest has all answers that came until now.
     pub fn delivered(&self) {
         let mut of_call = self.lock();
         let done = std::mem::take(&mut of_call.done);
@@ -170,7 +170,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// The answer has so many bytes, or will have. Returns when there is space for them.
+    /// Takes in that the answer has so many bytes, or will have; returns when there is space for them.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), WireFault> {
         self.count(bytes)?;
         self.reserve(bytes).await
@@ -185,7 +185,7 @@ impl Space {
         Ok(())
     }
 
-    /// Space for so many bytes, whatever the call counts.
+    /// Takes space for so many bytes, whatever the call counts.
     pub(crate) async fn reserve(&mut self, bytes: usize) -> Result<(), WireFault> {
         let Some(call) = self.call.clone() else {
             return Ok(());
@@ -215,7 +215,7 @@ impl Space {
         Ok(())
     }
 
-    /// Space for so many bytes, if there is some at once.
+    /// Takes space for so many bytes, if there is some at once.
     pub(crate) fn try_reserve(&mut self, bytes: usize) -> bool {
         let Some(more) = self.lacking(bytes) else {
             return true;
@@ -231,7 +231,7 @@ impl Space {
         }
     }
 
-    /// From now on it is an answer to `call`.
+    /// Makes it an answer to `call` from now on.
     pub(crate) fn hand_over(&mut self, call: &Arc<CallBodies>) -> Result<(), WireFault> {
         call.count(self.bytes, 0)?;
         if let Some(former) = self.call.replace(Arc::clone(call)) {

@@ -151,7 +151,7 @@ fn build(builder: ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| root(&error).to_string())
 }
 
-/// Whether requests can be encrypted here, without sending one.
+/// Checks whether requests can be encrypted here, without sending one.
 ///
 /// # Errors
 /// Why they can't, and what to do.

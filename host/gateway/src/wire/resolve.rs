@@ -20,7 +20,7 @@ use crate::wire::proxies::{Proxies, ProxyChoice};
 /// Finds the addresses of a name.
 #[async_trait]
 pub trait Lookup: Send + Sync {
-    /// All addresses of `host`, best first.
+    /// Finds all addresses of `host`, best first.
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 
     /// Whether a proxy looks up this origin's name, and may find what is not found here.

@@ -141,7 +141,7 @@ impl Tokens {
         }
     }
 
-    /// A token that holds, for the key that `secret` is.
+    /// Gets a token that holds, for the key that `secret` is.
     pub(crate) async fn get(
         &self,
         means: &Means<'_>,

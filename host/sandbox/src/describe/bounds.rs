@@ -87,7 +87,7 @@ impl SchemaParts {
         }
     }
 
-    /// Looked at wherever it stands, also where it is a mere example: nobody needs these there.
+    /// Looks at a keyword wherever it stands, also where it is a mere example: nobody needs these there.
     fn word(&mut self, word: &str, rule: &Value) -> Result<(), String> {
         match (word, rule) {
             ("$ref", Value::String(target)) => {

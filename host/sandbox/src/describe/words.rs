@@ -36,7 +36,7 @@ const MAX_WANTS: usize = 128;
 /// The growth room of the contract.
 const MAX_METADATA_BYTES: usize = 64 << 10;
 
-/// What is nonsense in them.
+/// Finds what is nonsense in them.
 pub(super) fn check(info: &Info, exported: Exported) -> Result<(), String> {
     texts(info)?;
     claims(
@@ -61,7 +61,7 @@ pub(super) fn check(info: &Info, exported: Exported) -> Result<(), String> {
     Ok(())
 }
 
-/// Its name, and what is only read.
+/// Checks its name, and what is only read.
 fn texts(info: &Info) -> Result<(), String> {
     name("name", &info.name)?;
     if info.version.is_empty() {
@@ -129,7 +129,7 @@ fn claims(exported: bool, interface: &str, field: &str, count: usize) -> Result<
     }
 }
 
-/// Lower-case kebab: `a-z`, digits and hyphens, beginning with a letter.
+/// Checks a name in lower-case kebab: `a-z`, digits and hyphens, beginning with a letter.
 fn name(what: &str, text: &str) -> Result<(), String> {
     let kebab = text.starts_with(|first: char| first.is_ascii_lowercase())
         && text.len() <= MAX_NAME
@@ -146,7 +146,7 @@ fn name(what: &str, text: &str) -> Result<(), String> {
     ))
 }
 
-/// What the person is asked to grant, each on a line of YAML that they paste.
+/// Checks what the person is asked to grant, each on a line of YAML that they paste.
 fn wants(wants: &Wants) -> Result<(), String> {
     let Wants {
         hosts,
@@ -213,7 +213,7 @@ fn scheme(text: &str) -> Result<(), String> {
     ))
 }
 
-/// Scheme, host and port, as in a grant: the host may begin with `*.`, and a label before its last
+/// Checks scheme, host and port, as in a grant: the host may begin with `*.`, and a label before its last
 /// two may have a `*`; what is left out is `https`.
 fn origin(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
@@ -268,7 +268,7 @@ fn word(text: &str, more: &[u8], most: usize) -> bool {
     (1..=most).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// Something to read, on one line: nothing in it that a terminal would obey.
+/// Checks something to read, on one line: nothing in it that a terminal would obey.
 fn line(what: &str, text: &str, most: usize) -> Result<(), String> {
     at_most(&format!("bytes in {what}"), text.len(), most)?;
     if one_line(text, most) == text {

@@ -30,7 +30,7 @@ const BUILD: &str = "name the component that the build makes, usually a `.wasm` 
 const UNPACK: &str = "unpack it and name the `.wasm` file inside";
 const COMPILE_TEXT: &str = "compile it with `wasm-tools parse`";
 
-/// `P001` unless the file begins as WebAssembly does.
+/// Refuses with `P001` unless the file begins as WebAssembly does.
 pub(super) fn not_wasm(file: &[u8]) -> Result<(), Finding> {
     if file.starts_with(b"\0asm") {
         return Ok(());

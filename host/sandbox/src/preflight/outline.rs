@@ -334,7 +334,7 @@ impl Reading {
         Ok(())
     }
 
-    /// A module or component has ended.
+    /// Takes in that a module or component has ended.
     fn end(&mut self) {
         let ended = self.open.pop().unwrap_or_default();
         self.largest.or_larger(ended);

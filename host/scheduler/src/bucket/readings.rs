@@ -33,7 +33,7 @@ enum Pull {
 }
 
 impl Bucket {
-    /// The server said more about this limit. `seen.mark` is the lane's total of this
+    /// Takes in that the server said more about this limit. `seen.mark` is the lane's total of this
     /// dimension right after the request was sent.
     pub(crate) fn observe(
         &mut self,
@@ -128,7 +128,7 @@ impl Bucket {
         }
     }
 
-    /// No reset of a bucket or a log is longer than its window: the window was wrong.
+    /// Doubts the window where a reset is longer than it, which none of a bucket or a log is.
     fn doubt(&mut self, seen: &Seen) {
         if let (Refill::Continuous { window } | Refill::Log { window }, Some(reset)) =
             (self.kind, seen.reset)
@@ -166,9 +166,10 @@ impl Bucket {
         }
     }
 
-    /// In a proven fixed window: a reset that points much further is the next window's. One that
-    /// points a little further is this one's and came from a request that travelled for less time: a
-    /// reset counts from when the server had the request, so every end is too early by its way.
+    /// Follows the end of the window. In a proven fixed window: a reset that points much further is
+    /// the next window's. One that points a little further is this one's and came from a request
+    /// that travelled for less time: a reset counts from when the server had the request, so every
+    /// end is too early by its way.
     fn follow_end(&mut self, seen: &Seen) {
         let Some(reset) = seen.reset else {
             return;
@@ -191,7 +192,7 @@ impl Bucket {
         }
     }
 
-    /// The first reading after the presumed end of a fixed window.
+    /// Takes the first reading after the presumed end of a fixed window.
     fn prove(&mut self, seen: &Seen, end: Time, sent: &Sent) {
         let begin = end.before(seen.resolution + JITTER);
         let since = seen.mark.saturating_sub(sent.until(self.dimension, begin));
@@ -230,7 +231,7 @@ impl Bucket {
         self.leaning = 0;
     }
 
-    /// The first reading after the presumed end of a minute, where no reset was ever stated.
+    /// Takes the first reading after the presumed end of a minute, where no reset was ever stated.
     fn prove_presumed(&mut self, seen: &Seen, end: Time, sent: &Sent) {
         let since = seen.mark.saturating_sub(sent.until(self.dimension, end));
         let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
@@ -250,7 +251,7 @@ impl Bucket {
         }
     }
 
-    /// What vanished between two readings without this lane's doing, and how the server
+    /// Notes what vanished between two readings without this lane's doing, and how the server
     /// charges against the estimates.
     fn notice_others(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>, sent: &Sent) {
         if !matches!(self.kind, Refill::Continuous { .. }) {
@@ -271,7 +272,7 @@ impl Bucket {
         self.foreign.learn(others, span, FOREIGN_MEMORY);
     }
 
-    /// Without resets, refill itself is the evidence: more is left than what this lane's own
+    /// Notes refill. Without resets, refill itself is the evidence: more is left than what this lane's own
     /// attempts left over.
     fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
         let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
@@ -346,9 +347,9 @@ impl Bucket {
         self.trim();
     }
 
-    /// Where nothing refills between two readings, what this lane counted itself is exact, and
-    /// a reading is off by the requests that overtook each other on the way. These cancel out
-    /// over some readings; what remains is somebody else's doing.
+    /// Measures the drift of readings. Where nothing refills between two readings, what this lane
+    /// counted itself is exact, and a reading is off by the requests that overtook each other on
+    /// the way. These cancel out over some readings; what remains is somebody else's doing.
     ///
     /// They cancel out once all are answered, and those that overtook are answered first: of `n`
     /// together the first half says up to `n² / 4` too much in sum. So the more there are, the longer

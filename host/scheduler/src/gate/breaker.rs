@@ -137,7 +137,7 @@ impl Breaker {
         (self.failures_in_row, self.recent) = (0, 0);
     }
 
-    /// A success brings back hope at once, and for good.
+    /// Takes in a success, which brings back hope at once, and for good.
     pub(super) fn works(&mut self) {
         self.hope.succeeds();
     }

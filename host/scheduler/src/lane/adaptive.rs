@@ -127,7 +127,7 @@ impl Adaptive {
         }
     }
 
-    /// Whether the gate holds everything back.
+    /// Says whether the gate holds everything back.
     fn check_gate(&mut self, around: &mut Surroundings<'_>) -> Option<Verdict> {
         let now = around.now;
         let quiet = self.quiet();
@@ -213,7 +213,7 @@ impl Adaptive {
         }
     }
 
-    /// When the present slot ends, if it is used up.
+    /// Returns when the present slot ends, if it is used up.
     fn slot_due(&mut self, now: Time) -> Option<Time> {
         if now >= self.slot.end() {
             self.slot = Slot::begin(now);

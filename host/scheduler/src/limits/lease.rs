@@ -151,7 +151,7 @@ pub(super) struct Leases {
 }
 
 impl Leases {
-    /// What the id is worth for these requirements. A fresh one is fresh only once.
+    /// Returns what the id is worth for these requirements. A fresh one is fresh only once.
     pub(super) fn present(&mut self, now: Time, id: LeaseId, asked: &[(LimitId, u64)]) -> Standing {
         if self.newest.is_none_or(|newest| id > newest) {
             self.newest = Some(id);

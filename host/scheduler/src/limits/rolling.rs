@@ -84,7 +84,7 @@ impl Rolling {
         }
     }
 
-    /// When there is room for `amount`, which is at most `capacity`.
+    /// Returns when there is room for `amount`, which is at most `capacity`.
     pub(super) fn room(&mut self, now: Time, capacity: u64, amount: u64) -> Room {
         self.prune(now);
         let allowed = capacity - amount;
@@ -188,7 +188,7 @@ impl Rolling {
         self.log[index].expires
     }
 
-    /// Twice as many slots.
+    /// Makes room for twice as many slots.
     fn grow(&mut self) {
         self.sums = Sums::new(self.sums.slots() * 2);
         for (number, entry) in (self.oldest..).zip(&self.log) {

@@ -104,7 +104,7 @@ impl Scheduler {
         }
     }
 
-    /// The job waits for no limit any more; those behind it have a look.
+    /// Ends the waiting of a job that leaves the queue; those behind it have a look.
     pub(super) fn stop_waiting(&mut self, job: &mut Job, id: JobId) {
         for limit in std::mem::take(&mut job.waits_for) {
             self.waiters.remove(&(limit, id, job.lane));

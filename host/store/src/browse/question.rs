@@ -115,7 +115,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// A place for a value.
+    /// Makes a place for a value.
     fn value(&mut self, value: impl Into<Value>) -> String {
         self.values.push(value.into());
         format!("?{}", self.values.len())
@@ -222,7 +222,7 @@ impl Question {
         }
     }
 
-    /// What only the lookup knows.
+    /// Adds what only the lookup knows.
     fn looked_up(&mut self, wanted: &Wanted, all: &mut Vec<String>) {
         let mut among = |records: String| all.push(format!("record IN ({records})"));
         if let Some(error) = &wanted.error {

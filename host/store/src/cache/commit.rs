@@ -108,7 +108,7 @@ struct SlotState {
 }
 
 impl Slot {
-    /// The first verdict holds.
+    /// Settles the commit; the first verdict holds.
     fn settle(&self, verdict: Verdict) {
         let mut state = self.lock();
         if state.verdict.is_some() {

@@ -124,7 +124,7 @@ impl PutQueue {
         (!group.is_empty()).then_some(group)
     }
 
-    /// Nothing more will be written: the writer has panicked.
+    /// Ends the queue; nothing more will be written: the writer has panicked.
     pub(super) fn fail(&self) {
         let mut state = self.lock();
         state.failure = Some(Arc::new(WriterFailure::Panicked));

@@ -71,7 +71,7 @@ impl Claim {
 }
 
 impl Drop for Claim {
-    /// The file goes before its lock does, so that nobody's new sign is taken down. One that
+    /// Removes the file: it goes before its lock does, so that nobody's new sign is taken down. One that
     /// stays means nothing without its lock.
     fn drop(&mut self) {
         drop(std::fs::remove_file(&self.path));

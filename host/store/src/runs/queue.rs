@@ -192,7 +192,7 @@ impl Queue {
         }
     }
 
-    /// What stopped the writer, if anything did.
+    /// Reports what stopped the writer, if anything did.
     pub(super) fn check(&self) -> Result<(), Failure> {
         self.lock().check()
     }
@@ -220,21 +220,21 @@ impl Queue {
         self.lock().end.take()
     }
 
-    /// So many more rows are on disk. For the writer.
+    /// Takes in that so many more rows are on disk. For the writer.
     pub(super) fn commit(&self, rows: u64) {
         let mut state = self.lock();
         state.committed += rows;
         self.moved(state);
     }
 
-    /// Nothing more will be written. For the writer.
+    /// Takes in that nothing more will be written. For the writer.
     pub(super) fn fail(&self, failure: WriterFailure) {
         let mut state = self.lock();
         state.failure = Some(Arc::new(failure));
         self.moved(state);
     }
 
-    /// The writer has ended, in whatever way. For the writer.
+    /// Takes in that the writer has ended, in whatever way. For the writer.
     pub(super) fn done(&self) {
         let mut state = self.lock();
         state.done = true;

@@ -60,7 +60,7 @@ impl Store {
         Self { database }
     }
 
-    /// Whether the disk of `file` has room for so many bytes of results, as the database's has to.
+    /// Checks whether the disk of `file` has room for so many bytes of results, as the database's has to.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].
@@ -68,7 +68,7 @@ impl Store {
         self.database.check_room_of(file, bytes)
     }
 
-    /// Whether the disk of `file` has room for so many bytes of results that the database did not
+    /// Checks whether the disk of `file` has room for so many bytes of results that the database did not
     /// take: half of what its runs leave free is there for them.
     ///
     /// # Errors

@@ -53,7 +53,7 @@ impl<'a> Text<'a> {
         self.inserted.entry(at).or_default().push_str(text);
     }
 
-    /// An item of a list with the comma behind it.
+    /// Blanks an item of a list with the comma behind it.
     pub(super) fn blank_with_comma(&mut self, span: Span) {
         self.blank(span);
         let next = self.skipped(span.end);
@@ -62,7 +62,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Words before a name that say something of its type alone.
+    /// Blanks words before a name that say something of its type alone.
     pub(super) fn blank_modifiers(&mut self, start: u32, end: u32) {
         let mut at = self.skipped(start);
         while at < end {

@@ -13,7 +13,7 @@ use oxc_span::{GetSpan as _, Span};
 use super::Eraser;
 
 impl<'a> Eraser<'a> {
-    /// An enumeration becomes an object, which has the names of its numbers, too.
+    /// Turns an enumeration into an object, which has the names of its numbers, too.
     pub(super) fn enumeration(&mut self, it: &TSEnumDeclaration<'a>) {
         let name = it.id.name.as_str();
         self.text

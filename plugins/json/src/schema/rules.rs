@@ -220,7 +220,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// One is enough, but all that hold have looked at something.
+    /// Checks that any holds: one is enough, but all that hold have looked at something.
     fn any_of<'v>(
         &self,
         schemas: &[Value],
@@ -280,7 +280,7 @@ impl Walk<'_> {
     }
 }
 
-/// The keywords that apply to any value.
+/// Checks the keywords that apply to any value.
 fn general(keywords: &Map<String, Value>, spot: Spot<'_>, value: &Value) -> Result<(), Failure> {
     if let Some(types) = keywords.get("type") {
         let nullable = keywords.get("nullable") == Some(&Value::Bool(true));

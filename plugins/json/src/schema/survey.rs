@@ -136,7 +136,7 @@ struct SurveyWalk<'w, 's> {
 }
 
 impl<'s> SurveyWalk<'_, 's> {
-    /// One schema called `base`, found at the JSON Pointer `at`.
+    /// Surveys one schema called `base`, found at the JSON Pointer `at`.
     fn schema(&mut self, schema: &'s Value, base: &str, at: &str) -> Result<(), String> {
         let keywords = match schema {
             Value::Bool(_) => return Ok(()),
@@ -172,7 +172,7 @@ impl<'s> SurveyWalk<'_, 's> {
         name
     }
 
-    /// What a keyword means for the rest of the schema.
+    /// Notes what a keyword means for the rest of the schema.
     fn meaning(
         &mut self,
         keyword: &str,

@@ -52,7 +52,7 @@ pub fn of(knobs: &Knobs, model: &str, request: &Request) -> Result<Value, Error>
     Ok(Value::Object(body))
 }
 
-/// What the request sets for itself.
+/// Adds what the request sets for itself.
 fn options(body: &mut Map<String, Value>, request: &Request) -> Result<(), Error> {
     let stop = (!request.stop.is_empty()).then(|| json!(request.stop));
     let options = [

@@ -104,7 +104,7 @@ fn generation_key(key: &str) -> Option<&'static str> {
     alias.map(|(_, own)| *own).or(own.copied())
 }
 
-/// What the request sets for itself.
+/// Adds what the request sets for itself.
 fn options(generation: &mut Map<String, Value>, request: &Request) -> Result<(), Error> {
     let stop = (!request.stop.is_empty()).then(|| json!(request.stop));
     let options = [

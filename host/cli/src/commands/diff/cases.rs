@@ -155,7 +155,7 @@ pub(super) struct Index {
 struct Counter(HashMap<u128, u32>);
 
 impl Counter {
-    /// The key with its number among equal ones.
+    /// Returns the key with its number among equal ones.
     fn numbered(&mut self, key: u128) -> u128 {
         let nth = self.0.entry(key).or_default();
         *nth += 1;
@@ -171,7 +171,7 @@ impl Index {
         self.cases.insert(key, ended);
     }
 
-    /// The partner of a case of the later run; `column` is the earlier run's.
+    /// Takes the partner of a case of the later run; `column` is the earlier run's.
     pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<Ended> {
         let key = self.after.numbered(key(record, column));
         self.cases.remove(&key)

@@ -184,7 +184,7 @@ impl<'a> Changes<'a> {
         ControlFlow::Continue(())
     }
 
-    /// What changed in a column but for the config of its provider.
+    /// Visits what changed in a column but for the config of its provider.
     fn of_column(&mut self, earlier: &ColumnRecord, later: &ColumnRecord) -> ControlFlow<()> {
         let label = &later.label;
         if earlier.raw != later.raw {
@@ -203,7 +203,7 @@ impl<'a> Changes<'a> {
         ControlFlow::Continue(())
     }
 
-    /// What changed in the config of a provider.
+    /// Visits what changed in the config of a provider.
     fn of_providers(
         &mut self,
         (old, earlier): (&Providers<'a>, &'a str),

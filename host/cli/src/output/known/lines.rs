@@ -22,7 +22,7 @@ impl<'a> LineBeginnings<'a> {
         })
     }
 
-    /// The next line; one that is no text is empty.
+    /// Reads the next line; one that is no text is empty.
     pub(super) fn next(&mut self) -> io::Result<Option<&str>> {
         self.head.clear();
         let mut beginning = self.file.by_ref().take(HEAD_BYTES);

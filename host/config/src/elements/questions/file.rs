@@ -184,7 +184,7 @@ impl QuestionReader<'_> {
         self.findings.error(at, format!("{INVALID}: {what}"));
     }
 
-    /// What is wrong with the file as a whole.
+    /// Reports what is wrong with the file as a whole.
     fn malformed(&self, root: &Entry<'_>, what: &str) {
         self.findings
             .error_help(root.at(), format!("{INVALID}: {what}"), EXAMPLE);

@@ -17,7 +17,7 @@ use crate::read::node::{Mark, Node};
 const MAX_DEPTH: usize = 16;
 
 impl Sources<'_, '_> {
-    /// `{ path: file://gen.js, config: … }`, `{ path: file://tests.csv, trust: config }`.
+    /// Reads `{ path: file://gen.js, config: … }`, `{ path: file://tests.csv, trust: config }`.
     pub(super) fn configured(&mut self, entry: &Entry<'_>) {
         let findings = self.reading.findings;
         entry.report_unknown(findings, &["path", "config", "trust"]);
@@ -44,7 +44,7 @@ impl Sources<'_, '_> {
         self.named(&text, &path, &Extra { config, trusts });
     }
 
-    /// The tests that the code of `text` makes.
+    /// Adds the tests that the code of `text` makes.
     pub(super) fn generated(&mut self, text: &str, named: &Entry<'_>, extra: &Extra) {
         let (reading, at) = (self.reading, &named.at());
         let Some(script) = code::file(text, at, named.origin, reading) else {
@@ -124,8 +124,8 @@ fn what(value: Option<&Value>) -> &'static str {
     }
 }
 
-/// Data files in a generator's `config` become what they hold: YAML and JSON their value,
-/// anything else its text.
+/// Replaces data files in a generator's `config` by what they hold: YAML and JSON by their value,
+/// anything else by its text.
 fn load_files(value: &mut Value, depth: usize, named: &Entry<'_>, reading: Reading<'_>) {
     if depth > MAX_DEPTH {
         return;

@@ -98,7 +98,7 @@ impl Account {
     }
 }
 
-/// Whether the files that variables name are no more than a case may have.
+/// Checks that the files that variables name are no more than a case may have.
 pub(super) fn fits(vars: &Map<String, Value>, contents: &[Option<&Value>]) -> Result<(), TooMuch> {
     let mut taken = 0;
     for (name, content) in vars.keys().zip(contents) {

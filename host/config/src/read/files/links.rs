@@ -57,7 +57,7 @@ impl Way {
         true
     }
 
-    /// Where this place is a link, makes its target the way to go; whether that is not too many.
+    /// Goes on with the target where this place is a link; says whether that was not one link too many.
     fn enter_link(&mut self) -> bool {
         if self.links == MOST_LINKS {
             return false;

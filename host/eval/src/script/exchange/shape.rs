@@ -101,7 +101,7 @@ impl<'a> Plain<'a> {
         Self { letters, depth: 0 }
     }
 
-    /// Past the end of a string that began with `quote`.
+    /// Goes past the end of a string that began with `quote`.
     fn skip_string(&mut self, quote: char) {
         while let Some((_, c)) = self.letters.next() {
             match c {
@@ -112,7 +112,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Past the end of a comment, of whose beginning `second` is the second letter.
+    /// Goes past the end of a comment, of whose beginning `second` is the second letter.
     fn skip_comment(&mut self, second: char) {
         let mut before = ' ';
         for (_, c) in self.letters.by_ref().skip(1) {

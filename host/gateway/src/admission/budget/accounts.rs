@@ -114,7 +114,7 @@ impl Accounts {
         id
     }
 
-    /// The lane, opened if need be. Those that are too many are one: a plugin that invents one for
+    /// Returns the lane, opened if need be. Those that are too many are one: a plugin that invents one for
     /// each exchange must not fill the memory, nor have each go alone.
     fn lane(&mut self, plugin: &str, lane: Lane) -> Lane {
         if self.lanes.contains_key(&lane) {
@@ -239,7 +239,7 @@ impl Accounts {
         self.open.insert(id, open);
     }
 
-    /// An attempt of the exchange goes on the wire.
+    /// Takes in that an attempt of the exchange goes on the wire.
     ///
     /// # Panics
     /// If the claim is not open.
@@ -282,7 +282,7 @@ impl Accounts {
             })
     }
 
-    /// The attempt has ended.
+    /// Takes in that the attempt has ended.
     ///
     /// # Panics
     /// If the claim is not open.
@@ -304,8 +304,8 @@ impl Accounts {
         spend(&mut self.list, &open.want.accounts, [0, total(tokens), 0]);
     }
 
-    /// The exchange has ended: what it reserved is given back, but for the cost of the call
-    /// that it belongs to. Whether that is still to be settled.
+    /// Gives back what an exchange that has ended reserved, but for the cost of the call that it
+    /// belongs to. Says whether that is still to be settled.
     pub(super) fn land(&mut self, id: ClaimId) -> bool {
         self.give_back(id, [true, true, false]);
         let is_owed = self

@@ -128,7 +128,7 @@ impl Want {
 }
 
 impl Learnt {
-    /// An attempt has ended, which counts as so many tokens.
+    /// Takes in that an attempt has ended, which counts as so many tokens.
     pub(super) fn answered(&mut self, used: Used, tokens: Tokens) {
         if used != Used::Cut && total(tokens) > 0 {
             self.output = self.output.max(Some(tokens.output_tokens));
@@ -137,8 +137,8 @@ impl Learnt {
         self.is_harmless |= has_answer && total(tokens) == 0;
     }
 
-    /// A call was answered and cost so much, as far as that is known. What it counts as: the
-    /// dearest so far, if nobody says.
+    /// Takes in that a call was answered and cost so much, as far as that is known; returns what it
+    /// counts as: the dearest so far, if nobody says.
     pub(super) fn settled(&mut self, known: Option<u64>) -> u64 {
         self.cost = self.cost.max(known);
         self.is_unpriced = self.cost.is_none();

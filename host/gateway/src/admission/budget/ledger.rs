@@ -92,18 +92,18 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// An attempt goes on the wire; refused when its request is one too many.
+    /// Takes in that an attempt goes on the wire; refused when its request is one too many.
     pub(crate) fn attempt(&self) -> Result<(), Exceeded> {
         self.ledger.change(|book| book.accounts.attempt(self.id))
     }
 
-    /// The attempt has ended.
+    /// Takes in that the attempt has ended.
     pub(crate) fn ended(&self, used: Used) {
         self.ledger
             .change(|book| book.accounts.ended(self.id, used));
     }
 
-    /// The exchange has ended. What is left is for the reservation of whoever gets the answer.
+    /// Takes in that the exchange has ended. What is left is for the reservation of whoever gets the answer.
     pub(crate) fn landed(self) -> Option<Self> {
         let is_owed = self.ledger.change(|book| book.accounts.land(self.id));
         is_owed.then_some(self)
@@ -197,7 +197,7 @@ impl Reservation {
         &self.bill.accounts
     }
 
-    /// An exchange of the call is under way, until the visit is dropped.
+    /// Takes in that an exchange of the call is under way, until the visit is dropped.
     pub(crate) fn visit(&self) -> Visit<'_> {
         let mut state = self.lock();
         state.under_way += 1;
@@ -228,7 +228,7 @@ impl Reservation {
         self.lock().claims.push(claim);
     }
 
-    /// The call has ended. What nothing left the machine for costs nothing.
+    /// Settles a call that has ended. What nothing left the machine for costs nothing.
     pub fn close(&self, said: Said) {
         let claims = std::mem::take(&mut self.lock().claims);
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();

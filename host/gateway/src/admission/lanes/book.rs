@@ -77,7 +77,7 @@ impl Book {
         }
     }
 
-    /// The lane of this key, opened for `plugin` if need be, which obeys `policy` too.
+    /// Returns the lane of this key, opened for `plugin` if need be, which obeys `policy` too.
     pub(super) fn lane(
         &mut self,
         key: &Lane,
@@ -130,7 +130,7 @@ impl Book {
         }
     }
 
-    /// The machine's ids of these limits, declared if need be.
+    /// Returns the machine's ids of these limits, declared if need be.
     pub(super) fn limits(&mut self, limits: &[Arc<Limit>]) -> Arc<[LimitId]> {
         if limits.is_empty() {
             return Arc::default();
@@ -150,7 +150,7 @@ impl Book {
         self.lanes[lane.index()].name.clone()
     }
 
-    /// What `job` waits for until the machine has spoken.
+    /// Returns what `job` waits for until the machine has spoken.
     pub(super) fn expect_verdict(
         &mut self,
         lane: LaneId,
@@ -162,7 +162,7 @@ impl Book {
         receiver
     }
 
-    /// Nobody wants the job any more, wherever it is.
+    /// Takes in that nobody wants the job any more, wherever it is.
     pub(super) fn cancel(&mut self, now: Time, job: JobId) {
         drop(self.take(job));
         self.scheduler.cancel(now, job);
@@ -240,7 +240,7 @@ impl Book {
             .min()
     }
 
-    /// Whether the keeper would sleep too long.
+    /// Moves the alarm forward; says whether the keeper would have slept too long.
     pub(super) fn rearm(&mut self) -> bool {
         let due = self.due();
         let sooner = due.is_some_and(|due| self.alarm.is_none_or(|alarm| due < alarm));
@@ -250,13 +250,13 @@ impl Book {
         sooner
     }
 
-    /// Until when the keeper sleeps from now on.
+    /// Sets and returns until when the keeper sleeps from now on.
     pub(super) fn arm(&mut self) -> Option<Time> {
         self.alarm = self.due();
         self.alarm
     }
 
-    /// The machine has panicked: whoever waits gets no verdict.
+    /// Gives up after the machine has panicked: whoever waits gets no verdict.
     pub(super) fn abandon(&mut self) {
         self.waiting.clear();
     }

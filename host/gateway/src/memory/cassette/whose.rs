@@ -129,7 +129,7 @@ fn next(slots: &mut [Slot], by: Option<NameId>, tag: u64) -> Option<Place> {
 pub(super) struct Keys(HashMap<String, Vec<Option<Fingerprint>>>);
 
 impl Keys {
-    /// Which key of that name it is.
+    /// Returns which key of that name it is.
     pub(super) fn number(&mut self, name: &str, key: Option<&Fingerprint>) -> u32 {
         let known = self.0.entry(name.to_owned()).or_default();
         let number = known.iter().position(|one| one.as_ref() == key);

@@ -44,7 +44,7 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The next digits alone, in this view; `false` if there are none left.
+    /// Finds the next digits alone, in this view; `false` if there are none left.
     pub(super) fn next(&mut self, view: &mut View) -> bool {
         while let Some(probe) = self.text.get(self.probed..self.probed + PROBE) {
             if !probe.iter().all(|byte| is_part(*byte)) {

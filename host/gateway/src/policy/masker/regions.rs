@@ -102,7 +102,7 @@ impl Iterator for Regions<'_> {
 }
 
 impl Regions<'_> {
-    /// The region around an escape, if it is long enough. Whatever it is, it is done with.
+    /// Returns the region around an escape, if it is long enough. Whatever it is, it is done with.
     fn region(&mut self) -> Option<Range<usize>> {
         let Alphabet {
             occurs,

@@ -52,7 +52,7 @@ impl<'a> Cursor<'a> {
         self.run(|byte| matches!(byte, b' ' | b'\t'));
     }
 
-    /// A decimal: digits, and perhaps a point with digits. Stops before a point without.
+    /// Reads a decimal: digits, and perhaps a point with digits. Stops before a point without.
     pub(super) fn decimal(&mut self) -> Option<Decimal> {
         let whole = value(self.run(|byte| byte.is_ascii_digit()))?;
         let (billionths, places) = self.fraction().unwrap_or_default();
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// A point with digits behind it: billionths, and how many digits there were.
+    /// Reads a point with digits behind it: billionths, and how many digits there were.
     fn fraction(&mut self) -> Option<(u32, u32)> {
         let mut ahead = self.clone();
         ahead.eat(b'.')?;

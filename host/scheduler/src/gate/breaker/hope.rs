@@ -31,19 +31,19 @@ pub(super) struct Hope {
 }
 
 impl Hope {
-    /// The server failed an attempt.
+    /// Takes in that the server failed an attempt.
     pub(super) fn fails(&mut self, now: Time) {
         let since = *self.failing_since.get_or_insert(now);
         self.given_up |= !self.succeeded && self.probes >= PROBES && now - since >= PATIENCE;
     }
 
-    /// The server failed a probe.
+    /// Takes in that the server failed a probe.
     pub(super) fn probe_fails(&mut self, now: Time) {
         self.probes += 1;
         self.fails(now);
     }
 
-    /// The server answered, whatever it said.
+    /// Takes in that the server answered, whatever it said.
     pub(super) fn answers(&mut self) {
         *self = Self {
             succeeded: self.succeeded,
@@ -51,7 +51,7 @@ impl Hope {
         };
     }
 
-    /// Some attempt was a success.
+    /// Takes in that some attempt was a success.
     pub(super) fn succeeds(&mut self) {
         self.succeeded = true;
         self.answers();

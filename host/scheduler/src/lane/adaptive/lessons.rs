@@ -222,7 +222,7 @@ impl Adaptive {
         }
     }
 
-    /// Whether declared limits say why.
+    /// Finds out whether declared limits say why, and corrects them by the refusal.
     fn explain(&mut self, now: Time, amounts: &Amounts, hint: &Hint, is_new: bool) -> bool {
         let mut explained = false;
         for reading in &hint.readings {

@@ -78,7 +78,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// What no other keyword has looked at.
+    /// Checks what no other keyword has looked at.
     pub(super) fn unevaluated<'v>(
         &self,
         keywords: &Map<String, Value>,

@@ -62,7 +62,7 @@ impl<'a> Archive<'a> {
         self.room.bytes - self.left
     }
 
-    /// A part as text; `None` if there is none of that name.
+    /// Reads a part as text; `None` if there is none of that name.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, String> {
         let Some(part) = self.parts.get(name).copied() else {
             return Ok(None);

@@ -99,6 +99,8 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
     let checks = &*matter.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
     let mut tokens = TokenUsage::default();
+    // Those without a condition depend on nothing, so they run side by side and before all others: the others
+    // look at some of them, and may be spared by what they say.
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
     let unconditional = assertions.iter().filter(|it| it.when.is_none());
     let grading: Vec<_> = unconditional.map(|it| bench.grade(it)).collect();
@@ -106,8 +108,11 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         .buffered(scope.context.assertion_concurrency)
         .collect()
         .await;
+    // In the order written, as `buffered` gives them, not in that of their ends: below they are taken out one
+    // by one where each belongs.
     let mut done = done.into_iter();
     let mut graded: Vec<Graded> = Vec::with_capacity(assertions.len());
+    // Most tests have no conditions, and then nobody asks what became of the assertions so far.
     let has_conditions = assertions.iter().any(|it| it.when.is_some());
     let mut cascade = has_conditions.then(Cascade::default);
     for check in checks {
@@ -117,6 +122,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
             // What it looks at stands before it, and has a grade by now.
             let (one, used) = match asked.map(|(when, cascade)| cascade.skips(check, when)) {
                 None => done.next().expect("all without a condition are graded"),
+                // One by one: the next may look at this one.
                 Some(None) => bench.grade(assertion).await,
                 Some(Some(reason)) => bench.skip(assertion, reason).await,
             };
@@ -126,6 +132,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
             tokens.add(&used);
             graded.push(one);
         }
+        // Only now: from outside, a set is looked at as a whole, which it is with its last member.
         if let Some(cascade) = &mut cascade {
             cascade.ended(check, &graded[start..]);
         }

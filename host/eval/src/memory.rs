@@ -188,6 +188,7 @@ impl Account {
         let woken = {
             let mut accounts = self.memory.lock();
             accounts.reserve(self.id, bytes);
+            // What is set aside counts from the next that the account takes on, be it nothing.
             if accounts.try_take(self.id, 0) {
                 return;
             }
@@ -195,6 +196,8 @@ impl Account {
             accounts.wait(self.id, 0, wake);
             woken
         };
+        // Without a limit of time, unlike `take`: a case that has asked nobody yet holds nothing that one at
+        // work waits for, and it is the oldest at last.
         woken.await.expect("an account that is open is served");
     }
 

@@ -278,6 +278,7 @@ impl Knee {
         let Some(trial) = self.trial.take() else {
             return Advice::Stay;
         };
+        // Fewer at once are right if there is a queue, more if there is none.
         let is_down = trial.to < trial.from;
         if is_down != queues {
             return self.give_up(&trial);
@@ -285,6 +286,8 @@ impl Knee {
         self.found = Some(if is_down {
             trial.presumed
         } else {
+            // Answers did not become slower, so all of those before are worked on at once; how many of the
+            // added ones are is not known yet, and the next try comes soon.
             self.pause = FEWEST;
             let knee = trial.from;
             Found {
@@ -292,12 +295,15 @@ impl Knee {
                 ..trial.presumed
             }
         });
+        // What was seen before the trial was seen with another number in flight: without this, the old
+        // times would be held against the new number, and the next suspicion would be about nothing.
         self.recent = Mean {
             count: i64::from(FEWEST),
             value: trial.taken(),
         };
         self.height.value = log2(trial.to.into());
         self.ranks = [Ranks::default(); 2];
+        // The lane is at the new number since the trial began.
         Advice::Stay
     }
 

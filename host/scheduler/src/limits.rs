@@ -211,6 +211,8 @@ impl Limits {
     ) -> Result<(), Denied> {
         let now = self.advance(now);
         let asked = lease::summed(requirements);
+        // Before anything is refused: the id counts as seen whatever the answer is, so that a denied one
+        // can't be asked for again.
         let standing = self.leases.present(now, lease, &asked);
         if standing == Standing::Spent || !lease::well_formed(requirements) {
             return Err(Denied::InvalidLease);
@@ -218,7 +220,10 @@ impl Limits {
         if standing == Standing::Granted {
             return Ok(());
         }
+        // What never fits would be told to wait, again and again.
         self.fits_at_all(&asked)?;
+        // All are looked at before any is taken: a lease that had some of its limits would keep them from
+        // others while it waits for the rest.
         self.fits_now(now, &asked)?;
         let take = |(limit, amount): (LimitId, u64)| {
             let place = self.declared[limit.0 as usize].take(now, amount);

@@ -63,6 +63,7 @@ impl<W> Accounts<W> {
     /// Has an account count as at least so many bytes from the next that it takes on.
     pub(super) fn reserve(&mut self, id: AccountId, bytes: u64) {
         if let Some(own) = self.open.get_mut(&id) {
+            // Never less than before: what it has taken on already may rest on that.
             own.reserved = own.reserved.max(bytes);
         }
     }

@@ -188,6 +188,7 @@ impl Space {
     /// Takes space for so many bytes, whatever the call counts.
     pub(crate) async fn reserve(&mut self, bytes: usize) -> Result<(), WireFault> {
         let Some(call) = self.call.clone() else {
+            // It is on its way to the guest already, and grows no more.
             return Ok(());
         };
         // From here on a notice is not missed.
@@ -195,6 +196,8 @@ impl Space {
         let Some(more) = self.lacking(bytes) else {
             return Ok(());
         };
+        // First of its plugin's, then of all: what a plugin waits for by its own doing takes nothing from
+        // others meanwhile.
         let in_line = async {
             let of_plugin = Arc::clone(&self.of_plugin.bytes)
                 .acquire_many_owned(more)
@@ -206,6 +209,8 @@ impl Space {
         };
         let beyond = Arc::clone(&self.of_plugin.beyond).acquire_owned();
         tokio::select! {
+            // In this order: ordinary space is taken where there is some, so that the one leave to go beyond
+            // stays for a call that can't come to its end without it.
             biased;
             taken = in_line => self.take(taken.map(|permit| permit.expect(OPEN))),
             permit = beyond => call.go_beyond(permit.expect(OPEN)),

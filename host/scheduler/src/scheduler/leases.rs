@@ -33,6 +33,8 @@ impl Scheduler {
         if waiting.demand.limits.is_empty() {
             return Ok(None);
         }
+        // Who came earlier and waits for one of these limits goes first, even where this job would fit: small
+        // jobs would take what becomes free before a large one ever fits.
         let earlier = waiting.demand.limits.iter().find(|limit| {
             let first = self.waiters.range((**limit, JobId(0), LaneId(0))..).next();
             first.is_some_and(|(other, ticket, _)| other == *limit && *ticket < job)
@@ -40,9 +42,11 @@ impl Scheduler {
         if let Some(&limit) = earlier {
             let wait = self.declared_wait(limit, None);
             self.wait_for(job, id, limit);
+            // No time: the end of the other's waiting rouses this lane.
             return Err(Some((wait, None)));
         }
         let requirements = self.requirements(&waiting.demand, &waiting.amounts);
+        // A new one for each try, since a denied id is never good again.
         let lease = LeaseId(self.next_lease);
         self.next_lease += 1;
         match self.limits.reserve(self.now, lease, &requirements) {
@@ -59,6 +63,7 @@ impl Scheduler {
                 asked,
                 capacity,
             }) => {
+                // Waiting would not help, and all behind it would wait as well.
                 let limit = self.limits.limit(limit).map(|limit| limit.name.clone());
                 let why = Refusal::Oversize {
                     limit: limit.unwrap_or_default(),

@@ -52,6 +52,7 @@ impl BudgetLedger {
             book.waiting.insert(id, sender);
             id
         });
+        // Before the wait: a caller that is cancelled drops it, which leaves the line.
         let claim = Claim {
             ledger: Arc::clone(self),
             id,
@@ -66,11 +67,13 @@ impl BudgetLedger {
     fn change<T>(&self, act: impl FnOnce(&mut LedgerState) -> T) -> T {
         let mut book = self.lock();
         let result = act(&mut book);
+        // One change may make room for several, and each of them may leave room for the next.
         let mut told = Vec::new();
         while let Some((id, decision)) = book.accounts.decide() {
             let waiter = book.waiting.remove(&id);
             told.push((waiter.expect("everyone in a line waits"), decision));
         }
+        // The lock is given back first: a waiter that wakes on another thread asks for it at once.
         drop(book);
         for (waiter, decision) in told {
             // Whoever has left meanwhile gives back its claim itself.

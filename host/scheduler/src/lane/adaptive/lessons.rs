@@ -244,39 +244,57 @@ impl Adaptive {
         explained
     }
 
-    /// Puts an unexplained refusal to somebody's account; gives how long to wait.
+    /// Puts an unexplained refusal to the account of exactly one part of the strategy, so that no two react
+    /// to it; gives how long to wait, `None` for the gate's own default.
     fn blame(&mut self, now: Time, flight: &Flight) -> Option<Duration> {
         if !self.buckets.is_empty() {
+            // The server declares limits, so they come first: most likely something else uses the same
+            // quota, or bursts are counted more strictly than declared.
             self.trust.disappointed();
             for bucket in &mut self.buckets {
                 bucket.disappoint(now, &self.sent);
             }
             if self.trust.holds() {
+                // The pace counts anew from here, but measures nothing: this was not the moment at which
+                // an undeclared rate was used up. The wait is the gate's own, since `usual_block` goes by what is
+                // known of undeclared limits.
                 self.pace.episode(flight.sent_at, false);
                 return None;
             }
+            // Too often: there must be a limit that the server does not declare, which is looked for below.
         }
         if self.allowance.known().is_some() {
+            // It took the refusal in before this was called, and corrected its window by it. The classifier
+            // would count it a second time.
             return self.usual_block();
         }
         let finding = self.classifier.refused(Unexplained {
             in_flight: flight.among,
+            // Every burst ends at the ceiling, whatever the server's limit is.
             at_ceiling: flight.among >= self.policy.max_window,
+            // A limit of parallel requests lets a whole window pass before it refuses again.
             earned: self.pace.accepted() >= u64::from(self.window.size()),
         });
         match finding {
             Finding::Unclear => {
+                // Half as many at once is less of both, parallel requests and rate. The window moves under
+                // a trial of the knee, whose answers would be put down to the trial.
                 self.knee.interrupt();
+                // Where a measurement may begin, should the next refusal show that it is a rate.
                 self.pace.episode(flight.sent_at, false);
                 self.window.cut(now);
             }
             Finding::Parallel(most) => {
                 self.knee.interrupt();
+                // What was taken for a rate was none. The new pace counts what is accepted from here on,
+                // by which the next refusal is `earned` or not.
                 self.pace = Pace::default();
                 self.pace.episode(flight.sent_at, false);
                 self.window.fit(most, now);
             }
             Finding::Rate => {
+                // Only a pace that was measured may take the place of the window. Too few calls give none, and
+                // then nothing else would hold the lane back.
                 if self.pace.episode(flight.sent_at, true) {
                     self.window.widen(now);
                 }

@@ -8,7 +8,7 @@ use crate::value::{Text, Value};
 /// A test: the value, and what it is compared with.
 pub(crate) type Condition = fn(&mut Meter, &Value<'_>, &Value<'_>) -> Outcome<bool>;
 
-/// The test of this name.
+/// Finds the test of this name.
 pub(crate) fn find(name: &str) -> Option<Condition> {
     let found = CONDITIONS.iter().find(|(known, _)| *known == name);
     found.map(|(_, condition)| *condition)

@@ -21,7 +21,7 @@ pub(crate) use texts::replaced;
 /// A filter: what it is given, and its arguments.
 pub(crate) type Filter = for<'a> fn(&mut Meter, &Value<'a>, &Args<'a>) -> Outcome<Value<'a>>;
 
-/// The filter of this name.
+/// Finds the filter of this name.
 pub(crate) fn find(name: &str) -> Option<Filter> {
     let all = [data::FILTERS, lists::FILTERS, texts::FILTERS];
     let found = all.into_iter().flatten().find(|(known, _)| *known == name);

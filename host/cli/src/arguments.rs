@@ -321,7 +321,7 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Argument
     Ok(arguments)
 }
 
-/// The flags of a command line that was taken before, the program's name left out; `None` when
+/// Reads the flags of a command line that was taken before, the program's name left out; `None` when
 /// it is no longer one that runs a config.
 pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> {
     let line = std::iter::once("runner".into()).chain(words);

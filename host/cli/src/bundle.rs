@@ -18,7 +18,7 @@ use crate::failure::Failure;
 /// sha256 of the plugins that the program was built with; see `build.rs`.
 const DIGESTS: &str = env!("RUNNER_BUNDLE");
 
-/// The plugins that came with the program: in `RUNNER_BUNDLED_PLUGINS`, whatever they are, or in the
+/// Finds the plugins that came with the program: in `RUNNER_BUNDLED_PLUGINS`, whatever they are, or in the
 /// program, or those that it was built with, in `plugins` beside it.
 ///
 /// # Errors
@@ -38,7 +38,7 @@ pub(crate) fn known() -> impl Iterator<Item = &'static str> {
     DIGESTS.split(',').filter(|digest| !digest.is_empty())
 }
 
-/// What the program carries; `None` if it carries nothing.
+/// Reads what the program carries; `None` if it carries nothing.
 ///
 /// # Errors
 /// When it is not there, or damaged.
@@ -60,7 +60,7 @@ pub(crate) fn carried() -> Result<Option<Carried>, Failure> {
     })
 }
 
-/// The program's own file. Linux opens the one that was started, also if another has its name by now.
+/// Opens the program's own file. Linux opens the one that was started, also if another has its name by now.
 fn own_file(path: &Path) -> io::Result<File> {
     if cfg!(target_os = "linux")
         && let Ok(file) = File::open("/proc/self/exe")

@@ -130,7 +130,7 @@ impl Setting {
         }
     }
 
-    /// The database of runs; made if there is none.
+    /// Opens the database of runs; made if there is none.
     fn store(&self) -> Result<Store, Failure> {
         let options = OpenOptions {
             wal: !self.environment.flag("DISABLE_WAL_MODE")?,

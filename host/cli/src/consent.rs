@@ -169,7 +169,7 @@ impl Consent<'_> {
         Ok(())
     }
 
-    /// The run, prepared anew by `prepare` until everything that it needs is agreed to.
+    /// Settles the run, prepared anew by `prepare` until everything that it needs is agreed to.
     ///
     /// # Errors
     /// When something is not. Nothing was sent then, and nothing written but what was agreed to.

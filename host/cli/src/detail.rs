@@ -11,7 +11,7 @@ use crate::figures;
 use crate::findings::{error_text, text_of};
 use crate::visible;
 
-/// The lines about a case.
+/// Renders the lines about a case.
 pub(crate) fn render(record: &CaseRecord) -> String {
     let mut text = Sheet::default();
     head(&mut text, record);

@@ -4,7 +4,7 @@
 //! that may span lines; `\n` and `\r` mean what they say in double quotes only. There are no
 //! substitutions: a `$` in a password stays a `$`, which is why no shell-like library reads this.
 
-/// The assignments in order; a later one of the same name wins.
+/// Reads the assignments in order; a later one of the same name wins.
 ///
 /// # Errors
 /// The number of the first line (from 1) that is no assignment.

@@ -166,7 +166,7 @@ impl Environment {
         })
     }
 
-    /// Whether a setting is on.
+    /// Checks whether a setting is on.
     ///
     /// # Errors
     /// When it says neither yes nor no.
@@ -231,7 +231,7 @@ impl Environment {
     }
 }
 
-/// The text of an ordinary file of a size that such files have. A link may lead to another project's
+/// Reads the text of an ordinary file of a size that such files have. A link may lead to another project's
 /// keys, a pipe or device has no end.
 fn own_text(path: &Path) -> io::Result<String> {
     const MOST: u64 = 1 << 20;

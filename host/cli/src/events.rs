@@ -49,7 +49,7 @@ pub(crate) struct EventsFile {
 }
 
 impl EventsFile {
-    /// The file at `path`, if one was named, in a place where it can be written.
+    /// Prepares the file at `path`, if one was named, in a place where it can be written.
     ///
     /// # Errors
     /// When it can't be written, or is a results file or a standard stream.

@@ -76,7 +76,7 @@ impl Failure {
         self.code
     }
 
-    /// The lines for standard error.
+    /// Renders the lines for standard error.
     pub(crate) fn render(&self) -> String {
         let mut text = format!("error: {}", visible::block(&self.error.to_string()));
         for cause in self.error.chain().skip(1) {

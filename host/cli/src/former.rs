@@ -42,7 +42,7 @@ struct TestCase {
     description: Option<String>,
 }
 
-/// What `named` has; `flag` is for messages. `store` is asked only if it is a run.
+/// Reads what `named` has; `flag` is for messages. `store` is asked only if it is a run.
 ///
 /// # Errors
 /// When there is no such run or file, or it can't be read.

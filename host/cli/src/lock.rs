@@ -227,7 +227,7 @@ fn read(path: &Path) -> Result<LockFile, Unread> {
     }
 }
 
-/// An ordinary file of a size that such files have.
+/// Reads an ordinary file of a size that such files have.
 fn text(path: &Path) -> io::Result<String> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("it is no ordinary file"));

@@ -199,7 +199,7 @@ impl Output {
         })
     }
 
-    /// Several files, each named once and each in a place where it can be written; `raw_cells`:
+    /// Prepares several files, each named once and each in a place where it can be written; `raw_cells`:
     /// cells of CSV may be formulas. Nothing is made.
     ///
     /// # Errors

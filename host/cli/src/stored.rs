@@ -36,7 +36,7 @@ pub(crate) struct StoredRun {
 }
 
 impl StoredRun {
-    /// The run that `wanted` names: an id, the beginning of one, or `latest`.
+    /// Finds the run that `wanted` names: an id, the beginning of one, or `latest`.
     ///
     /// # Errors
     /// When there is none or more than one, or the database can't be read.

@@ -59,7 +59,7 @@ impl Layout {
     }
 }
 
-/// The table and the lines below it; empty when nothing was gathered.
+/// Renders the table and the lines below it; empty when nothing was gathered.
 pub(crate) fn render(findings: &Findings, columns: &[ColumnHead], view: &TableView) -> String {
     let Some((last, _)) = findings.rows().next_back() else {
         return String::new();

@@ -188,7 +188,7 @@ fn load_by(
     Ok((config, warnings))
 }
 
-/// The config; `None` if a file of it can't be read.
+/// Reads the config; `None` if a file of it can't be read.
 fn read(
     request: &LoadRequest,
     interpreters: Option<Interpreters<'_>>,

@@ -275,7 +275,7 @@ impl Prompt {
         &self.env
     }
 
-    /// A text that is longer than its own, compiled as that was.
+    /// Prepares a text that is longer than its own, compiled as that was.
     pub(crate) fn prepare(&self, text: &str) -> Result<Arc<Prepared>, RenderError> {
         let new = if self.escapes {
             Prepared::new

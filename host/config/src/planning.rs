@@ -116,7 +116,7 @@ const MAX_COLUMNS: usize = 100_000;
 const MAX_COLUMN_TEXT: usize = 128 << 20;
 
 impl Config {
-    /// How the run will be carried out, for whoever must size something before the plan is
+    /// Decides how the run will be carried out, for whoever must size something before the plan is
     /// made. What is wrong with the options is reported by [`Config::plan`].
     pub fn run_options(&self) -> RunOptions {
         options::read(

@@ -11,7 +11,7 @@ use crate::model::{Script, TrustRequest};
 
 /// Runs code for whoever makes a plan.
 pub trait Scripts {
-    /// What `script` gives when it is called with `arguments`, by name and in order; `None`: no
+    /// Returns what `script` gives when it is called with `arguments`, by name and in order; `None`: no
     /// value (JavaScript's `undefined`).
     ///
     /// # Errors

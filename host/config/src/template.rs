@@ -204,7 +204,7 @@ impl Sum {
     }
 }
 
-/// The template of a text; for cases of a plan it is read once.
+/// Reads the template of a text; for cases of a plan it is read once.
 fn read(text: &str, results: Option<&Arc<Results>>) -> Result<Arc<Template>, RenderError> {
     let read = || Template::new(text, None);
     match results {

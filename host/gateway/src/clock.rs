@@ -33,7 +33,7 @@ impl Default for WorkClock {
 }
 
 impl WorkClock {
-    /// A running clock that shows zero.
+    /// Starts a running clock that shows zero.
     pub fn start() -> Self {
         Self(Arc::new(Shared {
             meter: Mutex::new(Meter::start(Instant::now())),

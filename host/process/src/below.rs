@@ -75,7 +75,7 @@ fn all(top: Pid) -> Vec<Process> {
     found
 }
 
-/// The process that a line of `/proc/PID/stat` tells of, unless it has ended and waits to be looked
+/// Reads the process that a line of `/proc/PID/stat` tells of, unless it has ended and waits to be looked
 /// at. Its second field is a name in brackets, which may hold anything.
 fn read(stat: &str) -> Option<Process> {
     let (begin, rest) = stat.rsplit_once(')')?;

@@ -3,8 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Where a shell with this `PATH` finds a program, by its name or its path. An entry that is empty or relative
-/// is the folder that one is in, which may be a stranger's: nothing is found there.
+/// Finds where a shell with this `PATH` finds a program, by its name or its path. An entry that is empty or
+/// relative is the folder that one is in, which may be a stranger's: nothing is found there.
 pub fn find(name: &Path, path: &OsStr) -> Option<PathBuf> {
     let is_file = |place: &PathBuf| place.is_file();
     if name.components().count() > 1 {

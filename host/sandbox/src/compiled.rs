@@ -33,7 +33,7 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache in `directory`, as [`PrivateFolder::open`] gives it.
+    /// Opens a cache in `directory`, as [`PrivateFolder::open`] gives it.
     pub(crate) fn open(
         directory: &Path,
         engine: &wasmtime::Engine,

@@ -148,7 +148,7 @@ impl Database {
         self.left_free.check_rescue(file, bytes)
     }
 
-    /// A new connection with its settings.
+    /// Opens a new connection with its settings.
     ///
     /// # Errors
     /// When the file is gone or can't be read.
@@ -285,7 +285,7 @@ struct Identity {
 }
 
 impl Identity {
-    /// All three from one moment: another process may be making the file right now, and half
+    /// Reads all three from one moment: another process may be making the file right now, and half
     /// of it looks like somebody else's.
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let moment = connection

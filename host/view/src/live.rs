@@ -77,7 +77,7 @@ impl Teller {
     }
 }
 
-/// Whether the run has ended, how many cases have, and the figures.
+/// Checks whether the run has ended, how many cases have, and the figures.
 fn state(
     site: &Site,
     id: &str,

@@ -153,7 +153,7 @@ impl ProviderEmbed for Azure {
     }
 }
 
-/// Whether an id asks for vectors, and the deployment that it names.
+/// Checks whether an id asks for vectors, and the deployment that it names.
 fn form(target: &Target) -> Result<(bool, &str), Error> {
     let (form, named) = knobs::kind(&target.name, &["chat", "embedding", "embeddings"]);
     let absent = knobs::kind(&target.name, &ABSENT).0;

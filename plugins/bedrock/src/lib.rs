@@ -188,7 +188,7 @@ fn form(target: &Target) -> Result<(Form, &str), Error> {
     Ok((Form::Converse, named))
 }
 
-/// The knobs with address and key, and what the config tells the model beforehand.
+/// Reads the knobs with address and key, and what the config tells the model beforehand.
 fn read(mut knobs: Knobs) -> Result<(Knobs, Option<String>), Error> {
     let endpoint = knobs.text("endpoint").unwrap_or_default();
     knobs.base_url = endpoint.trim_end_matches('/').to_owned();

@@ -93,7 +93,7 @@ impl Loader for Files {
     }
 }
 
-/// The path of what `specifier` means in the file `base`; throws what is wrong with it.
+/// Resolves the path of what `specifier` means in the file `base`; throws what is wrong with it.
 pub(crate) fn resolve(
     ctx: Ctx<'_>,
     base: String,
@@ -132,7 +132,7 @@ pub(crate) fn source(ctx: Ctx<'_>, path: String) -> Result<String> {
     text.ok_or_else(|| named(&ctx, NOT_FOUND, &format!("there is no file `{path}`")))
 }
 
-/// A file as the function that a CommonJS module is; `None` if it is an ES module.
+/// Compiles a file as the function that a CommonJS module is; `None` if it is an ES module.
 pub(crate) fn compile(ctx: Ctx<'_>, path: String) -> Result<Option<Function<'_>>> {
     let text = source(ctx.clone(), path.clone())?;
     if ends(&path, "mjs") || ends(&path, "mts") {
@@ -312,7 +312,7 @@ fn identifier(text: &str) -> &str {
     name
 }
 
-/// The module `path` as code that requires it sees it.
+/// Loads the module `path` as code that requires it sees it.
 pub(crate) fn load<'js>(ctx: &Ctx<'js>, path: &str) -> Result<Value<'js>> {
     context::helper(ctx, "load")?.call((path,))
 }

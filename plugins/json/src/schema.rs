@@ -67,7 +67,7 @@ impl<'s> Schema<'s> {
         rules::check(self, value)
     }
 
-    /// What a `$ref` points to, seen from the schema called `base`; and that schema's base.
+    /// Resolves what a `$ref` points to, seen from the schema called `base`; and that schema's base.
     fn resolve(&self, base: &str, reference: &str) -> Option<(&'s Value, String)> {
         let full = join(base, reference);
         let (name, fragment) = full.split_once('#').unwrap_or((&full, ""));

@@ -100,7 +100,7 @@ impl Rendered {
     }
 }
 
-/// Every string filled in; keys are not.
+/// Fills in every string, but no keys.
 fn fill(value: &Value, names: &Names, filling: Filling) -> Result<Value, Error> {
     Ok(match value {
         Value::String(text) => Value::String(render(text, names, filling)?),

@@ -107,7 +107,7 @@ fn given(before: &str, after: &str) -> Option<Value> {
     is_given.then(|| bare(after[..end].trim_end_matches('.')))
 }
 
-/// The object at the start of a text, and how long it is: as JSON, else with liberties.
+/// Reads the object at the start of a text, and how long it is: as JSON, else with liberties.
 fn read(text: &str) -> Option<(Map<String, Value>, usize)> {
     let mut strict = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
     if let Some(Ok(object)) = strict.next() {

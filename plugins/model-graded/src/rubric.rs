@@ -46,7 +46,7 @@ pub(crate) fn grade(bench: &Bench<'_>) -> Result<Verdict, Failure> {
     Ok(verdict.with("renderedGradingPrompt", json!(question.prompt)))
 }
 
-/// A judgement: `pass`, `score` and `reason`, each of which may be missing, but not all. Without
+/// Reads a judgement: `pass`, `score` and `reason`, each of which may be missing, but not all. Without
 /// `pass`, a score has to be one.
 fn read(reply: &Reply, threshold: Option<f64>) -> Result<Verdict, Failure> {
     let judgement = judgement(reply)?;

@@ -120,7 +120,7 @@ fn ended(prediction: Value) -> Result<Value, Error> {
     Err(error.detail(prediction))
 }
 
-/// The body of a response. A prediction has an `error` of its own, which is no error of the API.
+/// Reads the body of a response. A prediction has an `error` of its own, which is no error of the API.
 fn read(response: &http::Response) -> Result<Value, Error> {
     if response.is_success() {
         return response.json();

@@ -29,7 +29,7 @@ pub(crate) fn body(knobs: &Knobs, text: &str) -> Value {
     body
 }
 
-/// The vector of an answer.
+/// Reads the vector of an answer.
 pub(crate) fn read(answer: &Value) -> Result<Vec<f32>, Error> {
     let places = PLACES.iter().filter_map(|place| answer.pointer(place));
     let mut found = places.chain([answer]).filter_map(vector);

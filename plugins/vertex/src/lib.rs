@@ -199,7 +199,7 @@ fn ask_claude(
     claude::answer::completion(&response, wants_json)
 }
 
-/// Whether an id asks for vectors, and the model that it names.
+/// Checks whether an id asks for vectors, and the model that it names.
 fn form(target: &Target) -> Result<(bool, &str), Error> {
     if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
         let id = &target.id;

@@ -267,7 +267,7 @@ fn reverse<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Outcome<Va
     meter.list(items)
 }
 
-/// The items that pass a test, or those that don't.
+/// Selects the items that pass a test, or those that don't.
 fn select<'a>(
     meter: &mut Meter,
     value: &Value<'a>,
@@ -288,7 +288,7 @@ fn select<'a>(
     meter.list(chosen)
 }
 
-/// The items whose attribute is true, or those whose isn't.
+/// Selects the items whose attribute is true, or those whose isn't.
 fn select_attribute<'a>(
     meter: &mut Meter,
     value: &Value<'a>,

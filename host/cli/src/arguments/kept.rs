@@ -24,7 +24,7 @@ pub(crate) struct Export {
 }
 
 impl Export {
-    /// Which run is meant.
+    /// Returns which run is meant.
     ///
     /// # Errors
     /// When two words are not promptfoo's form.

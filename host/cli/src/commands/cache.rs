@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Cache, setting: &Setting) -> Result<u8, Failure> {
     Ok(SUCCESS)
 }
 
-/// The cache as the environment wants it; made if there is none.
+/// Opens the cache as the environment wants it; made if there is none.
 ///
 /// # Errors
 /// When the file can't be used, or a variable makes no sense.

@@ -135,7 +135,7 @@ fn program() -> Result<String, Failure> {
     Ok(format!("runner {version}{commit}, for {}", target()))
 }
 
-/// Whether those that came with the program are there, and as they were built.
+/// Checks whether those that came with the program are there, and as they were built.
 fn plugins(setting: &Setting) -> Result<String, Failure> {
     Ok(match bundle::plugins(&setting.environment, &setting.cwd)? {
         Bundled::Carried(carried) => {
@@ -150,7 +150,7 @@ fn plugins(setting: &Setting) -> Result<String, Failure> {
     })
 }
 
-/// Whether as many instances as a run has can be reserved, and code of plugins can be kept.
+/// Checks whether as many instances as a run has can be reserved, and code of plugins can be kept.
 fn sandbox(setting: &Setting) -> Result<String, Failure> {
     eval::sandbox(USUAL_INSTANCES, setting)?;
     let kept = setting.home.compiled_plugins();
@@ -203,7 +203,7 @@ fn database(setting: &Setting, now: Timestamp) -> Finding {
     }
 }
 
-/// What is remembered, if anything is.
+/// Tells what is remembered, if anything is.
 fn answers(setting: &Setting) -> Result<String, Failure> {
     if !setting.home.answers().exists() {
         return Ok("none remembered yet".to_owned());

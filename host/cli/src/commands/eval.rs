@@ -155,7 +155,7 @@ fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
     Err(Failure::usage(message).help("give results and events files of their own"))
 }
 
-/// Room for so many instances at once.
+/// Makes room for so many instances at once.
 pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
     setting.home.make()?;
     let talk = setting.talk.clone();
@@ -174,7 +174,7 @@ pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Fa
     Ok(sandbox.map_err(anyhow::Error::new)?)
 }
 
-/// Where exchanges come from, and the recording if there will be one: a run that goes on adds to
+/// Decides where exchanges come from, and the recording if there will be one: a run that goes on adds to
 /// the one that it began.
 fn exchanges(
     asked: &Asked,
@@ -215,7 +215,7 @@ fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
     failure.is_none()
 }
 
-/// What flags say of a run over its config.
+/// Collects what flags say of a run over its config.
 fn overrides(
     arguments: &Eval,
     setting: &Setting,
@@ -236,7 +236,7 @@ fn overrides(
     })
 }
 
-/// What flags say of what is read.
+/// Collects what flags say of what is read.
 fn inputs(
     arguments: &Inputs,
     setting: &Setting,

@@ -69,7 +69,7 @@ fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path)
 }
 
-/// What was imported before, for a run.
+/// Reads what was imported before, for a run.
 ///
 /// # Errors
 /// When it can't be read: a run without the prices that somebody imported would say other costs.

@@ -49,8 +49,9 @@ fn unbound(error: ViewerError) -> Failure {
     Failure::usage(format!("{:#}", anyhow::Error::new(error))).help(help)
 }
 
-/// Whether something was asked to open the address; where nothing can, the user does. It is on the
-/// command line of a program for a moment, and worth nothing once the browser has used it.
+/// Asks another program to open the address, and says whether there was one; where there is none, the user
+/// does it. The address is on that program's command line for a moment, and worth nothing once the browser
+/// has used it.
 fn open(address: &str, setting: &Setting) -> bool {
     let path = setting.environment.get("PATH").unwrap_or_default();
     let Some(opener) = runner_process::find(Path::new(OPENER), OsStr::new(path)) else {

@@ -55,7 +55,7 @@ pub(crate) struct Entry {
 }
 
 impl Book {
-    /// What a file holds; `None`: it is of a version that is not known here. In version 1 what was
+    /// Reads what a file holds; `None`: it is of a version that is not known here. In version 1 what was
     /// agreed to for data did not say for which file, so that is asked for again.
     fn read(text: &str) -> Result<Option<Self>, serde_json::Error> {
         let mut book: Value = serde_json::from_str(text)?;

@@ -120,7 +120,7 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The record in a place, which is the row's: what its text states may be an older one.
+/// Reads the record in a place, which is the row's: what its text states may be an older one.
 fn record(texts: &TextByPlace<'_>, test_idx: u32, prompt_idx: u32) -> anyhow::Result<CaseRecord> {
     let place = CaseId {
         test_idx,

@@ -25,7 +25,7 @@ pub(super) use report::{PAGE_MARK, SUITES_MARK};
 /// The largest file that is looked at: what is larger may be a hole without end.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// Whether `file`, which stands at its beginning, holds results of this format, or nothing.
+/// Checks whether `file`, which stands at its beginning, holds results of this format, or nothing.
 ///
 /// # Errors
 /// When it can't be read, or is too large for that.

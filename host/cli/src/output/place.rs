@@ -24,7 +24,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of a results file; folders that are missing are made.
+    /// Finds the place of a results file; folders that are missing are made.
     ///
     /// # Errors
     /// When it can't be written there, or must not.

@@ -229,7 +229,7 @@ text: \"two\\nlines: #\"
         }
     }
 
-    /// A config whose `metadata` is `value`, read by the program's own reader of YAML.
+    /// Reads a config whose `metadata` is `value`, read by the program's own reader of YAML.
     fn read_back(value: &Value) -> anyhow::Result<Value> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("promptfooconfig.yaml");

@@ -10,7 +10,7 @@ use crate::plan::{Extension, Hook};
 /// An example of what the key holds.
 const HELP: &str = "for example: extensions: ['file://hooks.js:beforeAll']";
 
-/// Those of the flags where there are any, else those of the last config that has some.
+/// Reads those of the flags where there are any, else those of the last config that has some.
 pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extension> {
     let Some(first) = documents.first() else {
         return Vec::new();

@@ -141,7 +141,7 @@ impl<'a> JudgeBook<'a> {
         self.found.into_inner().judges
     }
 
-    /// The key `provider` of an assertion or of a test's options.
+    /// Reads the key `provider` of an assertion or of a test's options.
     pub(crate) fn read(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Judges {
         let Kind::Map(fields) = &entry.node.kind else {
             return self.of_all_kinds(self.one(entry, Role::Judge, reading));

@@ -18,7 +18,7 @@ const MADE: [&str; 3] = ["tools", "functions", "response_format"];
 /// Bytes that the places of one `config` take.
 const MAX_PLACES: usize = 256 << 10;
 
-/// The `config` of a provider.
+/// Reads the `config` of a provider.
 pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Map<String, Value> {
     let Some(config) = provider.get("config") else {
         return Map::new();

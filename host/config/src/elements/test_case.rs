@@ -178,7 +178,7 @@ impl<'a> TestReader<'a> {
         (Judges::default(), Some(judge.at()))
     }
 
-    /// A test, or a part of one.
+    /// Reads a test, or a part of one.
     pub(crate) fn read(&self, entry: &Entry<'_>, form: Form) -> Option<Draft> {
         let findings = self.reading.findings;
         if !entry.is_map() {

@@ -18,7 +18,7 @@ use foreign::Foreign;
 const MAX_NAME: usize = 4 << 10;
 
 impl Case {
-    /// The prompt with this case's variables. A test's `prefix` and `suffix` are part of the
+    /// Renders the prompt with this case's variables. A test's `prefix` and `suffix` are part of the
     /// template; those of data are templates of their own, which see no `env`.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Case {
         })
     }
 
-    /// The prompt that a function made, filled in like one of the config, with the options that
+    /// Renders the prompt that a function made, filled in like one of the config, with the options that
     /// it made for the provider. It may hold data, so it sees no `env`, and a text that is no
     /// template after all stays as it is. So do tags that are an earlier answer's, or of a variable that
     /// is what it says.
@@ -179,7 +179,7 @@ impl Case {
         })
     }
 
-    /// A short template such as a metric's name; as written if it can't be filled in, or would be
+    /// Renders a short template such as a metric's name; as written if it can't be filled in, or would be
     /// no name any more.
     pub fn render_text(&self, template: &str) -> String {
         let rendered = render_once(template, &self.scope, Some(&self.text_results));
@@ -187,7 +187,7 @@ impl Case {
         short.unwrap_or_else(|| template.to_owned())
     }
 
-    /// The value of an assertion, filled in.
+    /// Renders the value of an assertion, filled in.
     ///
     /// # Errors
     /// When a template can't be filled in.

@@ -241,7 +241,7 @@ impl Format {
         }
     }
 
-    /// The row of headers, if there is one; or what is wrong anywhere and on which line.
+    /// Looks for the row of headers, if there is one; or what is wrong anywhere and on which line.
     fn look_through(self, text: &str) -> Result<Option<Row>, (u32, Fault)> {
         for cell in self.cells(text) {
             let cell = cell?;

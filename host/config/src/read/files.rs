@@ -216,7 +216,7 @@ impl Files {
         tidy(&self.cwd.join(self.shown(written)))
     }
 
-    /// The bytes of a file.
+    /// Reads the bytes of a file.
     pub(crate) fn read_bytes(&self, file: &Permitted, max: u64) -> Result<Vec<u8>, String> {
         let path = self.cwd.join(&file.shown);
         if !self.read.open() {
@@ -268,7 +268,7 @@ impl Files {
         self.read.take(bytes).then_some(()).ok_or_else(refused)
     }
 
-    /// The text of a file, without a byte order mark.
+    /// Reads the text of a file, without a byte order mark.
     pub(crate) fn read(&self, file: &Permitted, max: u64) -> Result<String, String> {
         let bytes = self.read_bytes(file, max)?;
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -283,7 +283,7 @@ impl Files {
             .unwrap_or(text))
     }
 
-    /// The text of a file that `at` names; what is wrong is reported there.
+    /// Reads the text of a file that `at` names; what is wrong is reported there.
     pub(crate) fn read_named(
         &self,
         shown: &Path,
@@ -319,8 +319,9 @@ impl Files {
         None
     }
 
-    /// The files that a pattern matches, sorted; an ordinary path is itself, there or not. What else
-    /// there is in a folder that the text may not name stays unknown until that is agreed to.
+    /// Expands the files that a pattern matches, sorted; an ordinary path is itself, there or not.
+    /// What else there is in a folder that the text may not name stays unknown until that is agreed
+    /// to.
     pub(crate) fn expand(
         &self,
         written: &str,

@@ -27,7 +27,7 @@ struct Aside {
     marked: bool,
 }
 
-/// What `read` makes of the template filled in with marks, its texts put back. `None` if that
+/// Renders what `read` makes of the template filled in with marks, its texts put back. `None` if that
 /// can't be read either.
 pub(crate) fn render(
     template: &Template,

@@ -45,7 +45,7 @@ impl Shape {
         }
     }
 
-    /// The value of a text of this shape, if it has it.
+    /// Reads the value of a text of this shape, if it has it.
     fn read(self, text: &str) -> Option<Json> {
         match self {
             Self::Text => None,
@@ -100,7 +100,7 @@ impl Prepared {
         ))
     }
 
-    /// The text with `vars` filled in, and its value where it is JSON. Where filters of the
+    /// Renders the text with `vars` filled in, and its value where it is JSON. Where filters of the
     /// config have not given what they are asked for, it is not the last word.
     pub(crate) fn render(
         &self,

@@ -65,7 +65,7 @@ fn pattern(origin: Origin, url: &Url) -> OriginPattern {
     pattern.within(&path.join("/"))
 }
 
-/// The origin of an address that the user configured under `key`, and the address: granted because
+/// Reads the origin of an address that the user configured under `key`, and the address: granted because
 /// the user wrote it. What a case's variables fill in can be no part of it.
 ///
 /// # Errors

@@ -255,7 +255,7 @@ struct Interactions {
 }
 
 impl Interactions {
-    /// The line at a place; `None` when the file has changed since it was opened.
+    /// Reads the line at a place; `None` when the file has changed since it was opened.
     fn read(&self, place: Place) -> Option<Line> {
         let mut text = vec![0; place.bytes];
         {

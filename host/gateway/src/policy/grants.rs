@@ -182,7 +182,7 @@ impl Grants {
         hidden(self.credentials.values())
     }
 
-    /// Whether the plugin may reach `origin`, and by what kind of grant.
+    /// Checks whether the plugin may reach `origin`, and by what kind of grant.
     pub fn check(&self, origin: &Origin) -> Result<Naming, Refusal> {
         origin::naming(&self.hosts, origin).ok_or_else(|| Refusal::Host {
             plugin: self.plugin.clone(),

@@ -239,7 +239,7 @@ impl Masker {
         }
     }
 
-    /// Where secrets are: sorted ranges that neither touch nor overlap. Overlapping
+    /// Finds where secrets are: sorted ranges that neither touch nor overlap. Overlapping
     /// matches count in full, lest one secret's match hide the beginning of another's.
     fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
         let mut all = Vec::new();

@@ -256,7 +256,7 @@ fn is_masked(token: &str) -> bool {
     token.len() >= SHORTEST_TOKEN && token.bytes().any(|it| it.is_ascii_digit())
 }
 
-/// The token, or why there is none and whether that lasts. Of a refusal its code is repeated, which
+/// Reads the token, or why there is none and whether that lasts. Of a refusal its code is repeated, which
 /// is a word; the rest is whatever the server likes.
 fn read(
     status: u16,

@@ -36,7 +36,7 @@ pub(super) fn digest() -> Option<[u8; 32]> {
     (digest != [0; 32]).then_some(digest)
 }
 
-/// The place for the digest in a program: where it begins, and what is there now.
+/// Finds the place for the digest in a program: where it begins, and what is there now.
 pub(crate) fn find(program: &[u8]) -> Option<(usize, [u8; 32])> {
     let mark = seal().mark;
     let mut found = places(program, &mark);

@@ -149,7 +149,7 @@ impl Store {
         self.set(id, "UPDATE runs SET note = ?2 WHERE key = ?1", note)
     }
 
-    /// The note about the run with this id.
+    /// Reads the note about the run with this id.
     ///
     /// # Errors
     /// As [`Store::annotation`].

@@ -43,7 +43,7 @@ impl Store {
         self.newest(&connection, limit)
     }
 
-    /// The run that `wanted` names: `latest`, an id, or the beginning of just one id.
+    /// Finds the run that `wanted` names: `latest`, an id, or the beginning of just one id.
     ///
     /// # Errors
     /// [`StoreError::NoRuns`], [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`] with the
@@ -66,7 +66,7 @@ impl Store {
         })
     }
 
-    /// The run with this id, its rows not counted.
+    /// Reads the run with this id, its rows not counted.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
@@ -124,7 +124,7 @@ impl Store {
         )
     }
 
-    /// The id that `wanted` is or begins.
+    /// Resolves the id that `wanted` is or begins.
     fn resolve(&self, connection: &Connection, wanted: &str) -> Result<String, StoreError> {
         let exact = connection
             .query_row("SELECT id FROM runs WHERE id = ?1", [wanted], |row| {

@@ -144,7 +144,7 @@ impl Store {
         ))
     }
 
-    /// What was said when the run with this id began.
+    /// Reads what was said when the run with this id began.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.

@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Where one of these signs stands, outside of comments.
+    /// Finds where one of these signs stands, outside of comments.
     pub(super) fn find(&self, from: u32, until: u32, signs: &[char]) -> Option<u32> {
         let mut at = self.skipped(from);
         while at < until {

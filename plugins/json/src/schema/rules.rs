@@ -174,7 +174,7 @@ impl Walk<'_> {
         Ok(seen)
     }
 
-    /// Whether a value conforms, where not conforming is no failure of the whole.
+    /// Checks whether a value conforms, where not conforming is no failure of the whole.
     fn tried<'v>(
         &self,
         schema: &Value,

@@ -70,7 +70,7 @@ fn without_candidate(response: &Value) -> Error {
     }
 }
 
-/// One part. Calls have no id unless the API gives one; their place stands in for it.
+/// Reads one part. Calls have no id unless the API gives one; their place stands in for it.
 fn read(part: &Value, place: usize) -> Result<Part, Error> {
     if let Some(text) = part["text"].as_str() {
         let text = text.to_owned();

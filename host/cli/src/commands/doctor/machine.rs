@@ -104,7 +104,7 @@ pub(super) fn proxies(environment: &Environment) -> Finding {
     Finding::good("proxies", text)
 }
 
-/// How many files the process may have open.
+/// Finds how many files the process may have open.
 #[cfg(unix)]
 pub(super) fn open_files() -> Finding {
     files(rustix::process::getrlimit(rustix::process::Resource::Nofile).current)

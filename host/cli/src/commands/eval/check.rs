@@ -118,7 +118,7 @@ pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure
     unasked(&request, &eval.inputs, setting, expected)
 }
 
-/// What a run would need, behind what `about` says of it.
+/// Prints what a run would need, behind what `about` says of it.
 fn unasked(
     request: &LoadRequest,
     arguments: &Inputs,

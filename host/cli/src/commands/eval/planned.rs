@@ -87,7 +87,7 @@ impl Asking {
     }
 }
 
-/// A run that was agreed to. Until then nothing is sent, and nothing written but what the person
+/// Returns a run that was agreed to. Until then nothing is sent, and nothing written but what the person
 /// answered.
 pub(super) fn consented(
     session: &Session,
@@ -171,7 +171,7 @@ pub(super) fn request(
     }
 }
 
-/// The plan and the components that it runs on, once all that has to be read for it is agreed to.
+/// Makes the plan and the components that it runs on, once all that has to be read for it is agreed to.
 /// Who is offline sends nothing.
 pub(super) fn agreed_plan(
     mut request: LoadRequest,
@@ -190,7 +190,7 @@ pub(super) fn agreed_plan(
     }
 }
 
-/// The plan and the components that it runs on. What is odd about them is told, unless something
+/// Makes the plan and the components that it runs on. What is odd about them is told, unless something
 /// has to be agreed to first: then all of it is read once more.
 pub(super) fn plan(
     request: &LoadRequest,
@@ -288,7 +288,8 @@ fn unusable(errors: PluginErrors, config: &Config) -> Unplanned {
     }
 }
 
-/// What plugins say of a plan that is not whole: each of its parts is as it would be in a whole one.
+/// Finds out what plugins say of a plan that is not whole: each of its parts is as it would be in a
+/// whole one.
 fn unfit(what: Preparation) -> Result<Vec<BindError>, Failure> {
     let prepared = runtime()?.block_on(prepare(what));
     Ok(prepared.err().map(|errors| errors.0).unwrap_or_default())
@@ -299,7 +300,7 @@ fn wrong(problems: &[String], masker: &Masker) -> Unplanned {
     Unplanned::Refused(refused(problems))
 }
 
-/// The config, and what is odd about it. One that is a program is run by the bundled plugins: its
+/// Loads the config, and what is odd about it. One that is a program is run by the bundled plugins: its
 /// own are not known before.
 fn loaded(
     request: &LoadRequest,

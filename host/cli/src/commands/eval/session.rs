@@ -131,7 +131,7 @@ fn kept(history: &[Invocation]) -> Value {
 }
 
 impl Invocation {
-    /// Its flags, paths absolute.
+    /// Reads its flags, paths absolute.
     fn read(&self) -> Result<Eval, Failure> {
         if let Some(word) = self.arguments.iter().find(|word| word.contains(MASK)) {
             let message = format!("the run was started with a secret, which is not kept: {word}");
@@ -155,7 +155,7 @@ impl Invocation {
     }
 }
 
-/// The run that is meant; the newest is the newest that can go on.
+/// Finds the run that is meant; the newest is the newest that can go on.
 fn find(store: &Store, wanted: &str, which: Which) -> Result<RunInfo, Failure> {
     if wanted != NEWEST || which == Which::Errors {
         return store.find_run(wanted).map_err(stored::unfound);

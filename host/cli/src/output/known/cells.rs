@@ -8,7 +8,7 @@ use csv::{ErrorKind, StringRecord};
 /// Bytes of one line of cells.
 const LINE_BYTES: u64 = 64 << 20;
 
-/// Whether it is such a table.
+/// Checks whether it is such a table.
 pub(super) fn is_table(file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     let mut table = csv::Reader::from_reader(file.take(LINE_BYTES));

@@ -14,7 +14,7 @@ use super::strings::BoundedStrings;
 /// The version of the shape that we write and read.
 const VERSION: u64 = 3;
 
-/// Whether it is one document and nothing else.
+/// Checks whether it is one document and nothing else.
 pub(super) fn is_document(file: &File) -> io::Result<bool> {
     match serde_json::from_reader(reader(file)) {
         Ok(Document {
@@ -32,7 +32,7 @@ pub(super) fn is_document(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether it is records and nothing else; the last one may be cut off, as when a run is killed.
+/// Checks whether it is records and nothing else; the last one may be cut off, as when a run is killed.
 pub(super) fn is_records(file: &File) -> io::Result<bool> {
     let values = serde_json::Deserializer::from_reader(reader(file));
     let mut whole = 0_u64;

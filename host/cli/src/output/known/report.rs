@@ -43,7 +43,7 @@ const SIGNATURES: [(&str, &str); 2] = [
     ("metadata:", "promptfooVersion:"),
 ];
 
-/// Whether it is the document of version 3 as YAML: its keys, in blocks, and no others.
+/// Checks whether it is the document of version 3 as YAML: its keys, in blocks, and no others.
 pub(super) fn is_yaml(file: &File) -> io::Result<bool> {
     let mut lines = LineBeginnings::of(file)?;
     let mut outer = "";
@@ -67,7 +67,7 @@ pub(super) fn is_yaml(file: &File) -> io::Result<bool> {
     Ok(has_all && SIGNATURES.iter().any(|key| seen.contains(key)))
 }
 
-/// Whether it is a page: ours by its head, its data and its end, or promptfoo's by its own.
+/// Checks whether it is a page: ours by its head, its data and its end, or promptfoo's by its own.
 pub(super) fn is_page(file: &File) -> io::Result<bool> {
     let mut ours = Frame::new(
         "<!doctype html>",
@@ -102,7 +102,7 @@ pub(super) fn is_page(file: &File) -> io::Result<bool> {
     Ok(ours.is_whole() || theirs.is_whole())
 }
 
-/// Whether it is suites of tests: ours by their mark, those of earlier builds by their numbers, or
+/// Checks whether it is suites of tests: ours by their mark, those of earlier builds by their numbers, or
 /// promptfoo's by the root.
 pub(super) fn is_suites(file: &File) -> io::Result<bool> {
     const HEAD: &str = "<?xml version=\"1.0\"";

@@ -59,7 +59,7 @@ const COUNTED: [&str; 7] = [
     " named scores are ",
 ];
 
-/// Whether it is such a report, from beginning to end.
+/// Checks whether it is such a report, from beginning to end.
 pub(super) fn is_report(file: &File) -> io::Result<bool> {
     let mut lines = LineBeginnings::of(file)?;
     if !lines.next()?.is_some_and(is_title) || lines.next()? != Some("") {
@@ -100,7 +100,7 @@ fn is_verdict(line: &str) -> bool {
     word.is_some_and(|word| OUTCOMES.iter().any(|outcome| outcome.word() == word))
 }
 
-/// Whether the rest of a case is what it has, to the rule below it.
+/// Checks whether the rest of a case is what it has, to the rule below it.
 fn ends_as_case(lines: &mut LineBeginnings<'_>) -> io::Result<bool> {
     while let Some(line) = lines.next()? {
         if line == RULE {
@@ -113,7 +113,7 @@ fn ends_as_case(lines: &mut LineBeginnings<'_>) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Whether the rest of the file is sums.
+/// Checks whether the rest of the file is sums.
 fn are_sums(lines: &mut LineBeginnings<'_>) -> io::Result<bool> {
     let mut is_counted = false;
     while let Some(line) = lines.next()? {

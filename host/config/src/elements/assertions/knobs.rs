@@ -26,7 +26,7 @@ fn is_for(kind: &str, key: &str) -> bool {
     }
 }
 
-/// The knobs of an assertion of a type, each made a value by `read`.
+/// Reads the knobs of an assertion of a type, each made a value by `read`.
 pub(super) fn read(
     kind: &str,
     entry: &Entry<'_>,

@@ -232,7 +232,7 @@ impl<'a> Gathering<'a> {
         wanted
     }
 
-    /// The file that `importer` means.
+    /// Resolves the file that `importer` means.
     fn resolve(&self, importer: &Path, specifier: &str, at: &Position) -> Option<PathBuf> {
         let folder = importer.parent().unwrap_or(Path::new(""));
         let target = tidy(&folder.join(specifier)).into_os_string();

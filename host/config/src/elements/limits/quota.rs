@@ -23,7 +23,7 @@ const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-/// How much, and in which span of time.
+/// Reads how much, and in which span of time.
 pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<(u64, Duration)> {
     if entry.is_map() {
         return map(entry, findings);

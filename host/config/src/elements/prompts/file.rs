@@ -12,7 +12,7 @@ use crate::template::is_plain;
 /// How many files one file may name, one inside the other.
 const MAX_NESTING: usize = 8;
 
-/// The prompts of one file; what is wrong is reported at `at`, or in the file.
+/// Reads the prompts of one file; what is wrong is reported at `at`, or in the file.
 pub(super) fn read(
     path: &Path,
     label: Option<&str>,

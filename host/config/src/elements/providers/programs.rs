@@ -26,7 +26,7 @@ fn refused(id: &str, at: &Position, reading: Reading<'_>) -> bool {
     true
 }
 
-/// The program that the id of `entry` names, if it does; `Err` is reported.
+/// Reads the program that the id of `entry` names, if it does; `Err` is reported.
 pub(super) fn read(
     id: &str,
     entry: &Entry<'_>,

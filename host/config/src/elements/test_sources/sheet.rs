@@ -70,7 +70,7 @@ fn split(path: &Path) -> (String, Option<String>) {
     }
 }
 
-/// The table of a sheet; what is wrong is reported at `at`.
+/// Reads the table of a sheet; what is wrong is reported at `at`.
 pub(super) fn read(
     path: &Path,
     at: &Position,

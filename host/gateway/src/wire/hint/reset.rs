@@ -68,7 +68,7 @@ fn since_1970(nanos: u128) -> Option<Timestamp> {
     Timestamp::from_nanosecond(i128::try_from(nanos).ok()?).ok()
 }
 
-/// How long until a reset.
+/// Reads how long until a reset.
 pub(super) fn read(text: &[u8], clock: &Clock) -> Option<Span> {
     if let Some(number) = duration::alone(text) {
         return by_magnitude(number, clock);

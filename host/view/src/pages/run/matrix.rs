@@ -22,7 +22,7 @@ const VARIABLE: usize = 160;
 /// Variables and metrics of a case in the table.
 const MOST: usize = 8;
 
-/// The matrix and the way to the pages beside it.
+/// Renders the matrix and the way to the pages beside it.
 pub(super) fn render(
     site: &Site,
     run: &RunInfo,

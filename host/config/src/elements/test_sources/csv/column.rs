@@ -42,7 +42,7 @@ const SPECIAL: [&str; 9] = [
     "__config:",
 ];
 
-/// What a header says. `text` is that of its file, to find it there.
+/// Reads what a header says. `text` is that of its file, to find it there.
 pub(super) fn read(header: &str, text: &str, at: &Position, reading: Reading<'_>) -> ColumnMeaning {
     if let Some(column) = column(header) {
         return column;

@@ -193,7 +193,7 @@ impl Words {
     }
 }
 
-/// Whether the formats of cells are those of dates.
+/// Checks whether the formats of cells are those of dates.
 fn dates(archive: &mut Archive<'_>) -> Result<Vec<bool>, String> {
     let part = "xl/styles.xml";
     let Some(text) = archive.text(part)? else {

@@ -92,7 +92,12 @@ pub(super) fn without_tests(file: &File) -> &str {
     let is_of_tests = path.ends_with("/tests.rs") || path.contains("/tests/");
     let is_of_tests = is_of_tests || path.starts_with("tests/") || path.contains("/examples/");
     let text = if is_of_tests { "" } else { &*file.text };
-    text.split("#[cfg(test)]\nmod ").next().unwrap_or_default()
+    let begins_tests = |at: &usize| {
+        let line = text[*at..].lines().nth(1).unwrap_or_default();
+        line.ends_with('{') // else it names a file of tests, and what follows is no test
+    };
+    let mut starts = text.match_indices("#[cfg(test)]\nmod ").map(|(at, _)| at);
+    starts.find(begins_tests).map_or(text, |end| &text[..end])
 }
 
 /// Who a file is: the library of a crate, or else the file itself, since its tests and examples are
@@ -197,6 +202,14 @@ mod tests {
                 format!("host/store/src/lib.rs: nobody outside uses `spoken`; {help}"),
             ]
         );
+    }
+
+    #[test]
+    fn what_follows_the_name_of_a_file_of_tests_is_no_test() {
+        let text = "#[cfg(test)]\nmod tests;\n\npub fn alone() {}\n#[cfg(test)]\nmod more {\n}\n";
+        let file = file("host/store/src/a.rs", text);
+        assert!(without_tests(&file).ends_with("pub fn alone() {}\n"));
+        assert_eq!(broken(&[file]).len(), 1);
     }
 
     #[test]

@@ -1,15 +1,18 @@
 //! The rules of the house that no compiler checks: who may depend on whom, how large a file
 //! may grow, what nothing may be called, that no modules use each other in a circle, that nothing
-//! is public which nobody outside uses, that no two types of a crate share a name, and that the paths
-//! in READMEs are there.
+//! is public which nobody outside uses, that no two types of a crate share a name, that the glossary
+//! explains every public type, and that the paths in READMEs are there.
 //!
 //! They are checked here rather than by a tool to install, because each is a few lines over
 //! `cargo metadata` or over the text of the files, and because the tables are then read in
 //! one place: `who.rs` for dependencies, `form.rs` for files, `circles.rs` for modules,
-//! `unused.rs` for what is public, `twice.rs` for the names of types, `readmes.rs` for paths. Every finding is reported, with where it is and what to do; an exception is a line in a table with its reason.
+//! `unused.rs` for what is public, `twice.rs` for the names of types, `glossary.rs` for what they mean,
+//! `readmes.rs` for paths. Every finding is reported, with where it is and what to do; an exception is a
+//! line in a table with its reason.
 
 mod circles;
 mod form;
+mod glossary;
 mod readmes;
 mod twice;
 mod unused;
@@ -56,6 +59,8 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     findings.extend(unused::broken(&files));
     findings.extend(twice::broken(&files));
     findings.extend(readmes::broken(&readmes, &files));
+    let glossary = read(&place.root, &place.root.join(glossary::GLOSSARY))?;
+    findings.extend(glossary::broken(&glossary, &files));
     if findings.is_empty() {
         return Ok(());
     }

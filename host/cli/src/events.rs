@@ -173,8 +173,8 @@ impl Writer {
         }
     }
 
-    /// Ends a consumer's output for good: a reader who has gone has seen enough; everything else is
-    /// told and remembered.
+    /// Writes no more events. A reader who has gone has seen enough; everything else is told and
+    /// remembered.
     fn give_up(&mut self, error: &io::Error) {
         self.open = None;
         if error.kind() != io::ErrorKind::BrokenPipe {

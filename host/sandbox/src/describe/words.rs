@@ -36,7 +36,7 @@ const MAX_WANTS: usize = 128;
 /// The growth room of the contract.
 const MAX_METADATA_BYTES: usize = 64 << 10;
 
-/// Finds what is nonsense in them.
+/// Refuses what is nonsense in a plugin's words about itself.
 pub(super) fn check(info: &Info, exported: Exported) -> Result<(), String> {
     texts(info)?;
     claims(

@@ -244,8 +244,8 @@ impl Adaptive {
         explained
     }
 
-    /// Puts an unexplained refusal to the account of exactly one part of the strategy, so that no two react
-    /// to it; gives how long to wait, `None` for the gate's own default.
+    /// Puts an unexplained refusal to the account of one part of the strategy, since the lane would become slower
+    /// than it must if several reacted; gives how long to wait, `None` for the gate's own default.
     fn blame(&mut self, now: Time, flight: &Flight) -> Option<Duration> {
         if !self.buckets.is_empty() {
             // The server declares limits, so they come first: most likely something else uses the same
@@ -270,7 +270,7 @@ impl Adaptive {
         }
         let finding = self.classifier.refused(Unexplained {
             in_flight: flight.among,
-            // Every burst ends at the ceiling, whatever the server's limit is.
+            // As many as may be in flight: then the number is the lane's own and tells nothing of the server.
             at_ceiling: flight.among >= self.policy.max_window,
             // A limit of parallel requests lets a whole window pass before it refuses again.
             earned: self.pace.accepted() >= u64::from(self.window.size()),

@@ -18,10 +18,10 @@ mod tests;
 
 /// A work clock. Clones are the same clock.
 #[derive(Debug, Clone)]
-pub struct WorkClock(Arc<Shared>);
+pub struct WorkClock(Arc<ClockState>);
 
 #[derive(Debug)]
-struct Shared {
+struct ClockState {
     meter: Mutex<Meter>,
     changed: Notify,
 }
@@ -35,7 +35,7 @@ impl Default for WorkClock {
 impl WorkClock {
     /// Starts a running clock that shows zero.
     pub fn start() -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(ClockState {
             meter: Mutex::new(Meter::start(Instant::now())),
             changed: Notify::new(),
         }))

@@ -11,32 +11,6 @@ use super::unused::{user, without_tests};
 /// Folders whose crates are ours alone; programs of tests are files beside each other.
 const CRATES: [&str; 4] = ["host/", "plugins/", "template/", "xtask/"];
 
-/// Names that types of a crate share all the same: the crate, the name, what each of them is. No file sees two
-/// of a name.
-const STANDS: [(&str, &str, &str); 5] = [
-    (
-        "host/gateway/src",
-        "Line",
-        "of a recording; where those wait who ask for the same",
-    ),
-    (
-        "host/gateway/src",
-        "Place",
-        "of an address; of a line in a recording; of a number in a header",
-    ),
-    (
-        "host/gateway/src",
-        "Shared",
-        "by the clones of a clock; by turns and keeper of the lanes",
-    ),
-    (
-        "host/gateway/src",
-        "Token",
-        "as the masker knows it; as a server gave it",
-    ),
-    ("host/gateway/src", "Verdict", "of a budget; of a lane"),
-];
-
 /// Every name of several types in a crate, as one line each.
 pub(super) fn broken(files: &[File]) -> Vec<String> {
     let mut types: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
@@ -50,8 +24,7 @@ pub(super) fn broken(files: &[File]) -> Vec<String> {
             places.insert(&file.path);
         }
     }
-    let stands = |key: &(&str, &str)| STANDS.iter().any(|(of, name, _)| (*of, *name) == *key);
-    types.retain(|key, places| places.len() > 1 && !stands(key));
+    types.retain(|_, places| places.len() > 1);
     let several = types.iter().map(|((_, name), places)| {
         let places: Vec<&str> = places.iter().copied().collect();
         let places = places.join(", ");

@@ -256,7 +256,7 @@ struct Interactions {
 
 impl Interactions {
     /// Reads the line at a place; `None` when the file has changed since it was opened.
-    fn read(&self, place: Place) -> Option<Line> {
+    fn read(&self, place: LinePlace) -> Option<Line> {
         let mut text = vec![0; place.bytes];
         {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -269,7 +269,7 @@ impl Interactions {
 
 /// Where a line stands in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct LinePlace {
     offset: u64,
     bytes: usize,
 }
@@ -448,7 +448,7 @@ impl Lines {
     }
 
     /// Reads the next line that has its end, which may have `most` bytes.
-    fn whole(&mut self, most: usize) -> Result<Option<(Place, Vec<u8>)>, CassetteError> {
+    fn whole(&mut self, most: usize) -> Result<Option<(LinePlace, Vec<u8>)>, CassetteError> {
         let mut text = Vec::new();
         let file = Read::by_ref(&mut self.file);
         let read = file.take(most as u64 + 1).read_until(b'\n', &mut text);
@@ -467,12 +467,12 @@ impl Lines {
             });
         }
         let whole = text.last() == Some(&b'\n');
-        Ok(whole.then_some((Place { offset, bytes }, text)))
+        Ok(whole.then_some((LinePlace { offset, bytes }, text)))
     }
 }
 
 impl Iterator for Lines {
-    type Item = Result<(Place, Line), CassetteError>;
+    type Item = Result<(LinePlace, Line), CassetteError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (place, text) = match self.whole(LONGEST_LINE) {

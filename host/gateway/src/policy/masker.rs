@@ -85,12 +85,12 @@ struct Learned(BTreeMap<Fingerprint, Arc<TokensOfKey>>);
 #[derive(Default, Clone)]
 struct TokensOfKey {
     /// The older one first.
-    tokens: VecDeque<Token>,
+    tokens: VecDeque<MaskedToken>,
     finder: Option<Arc<Finder>>,
 }
 
 #[derive(Clone)]
-struct Token {
+struct MaskedToken {
     bytes: usize,
     forms: BTreeSet<Vec<u8>>,
 }
@@ -163,7 +163,7 @@ impl Masker {
         if of_key.tokens.len() == TOKENS_OF_A_KEY {
             of_key.tokens.pop_front();
         }
-        of_key.tokens.push_back(Token {
+        of_key.tokens.push_back(MaskedToken {
             bytes: token.bytes(),
             forms: forms(token).collect(),
         });

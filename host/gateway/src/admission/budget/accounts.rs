@@ -42,7 +42,7 @@ struct Open {
 
 /// What becomes of a [`Want`], whoever else waits.
 #[derive(Debug)]
-enum Verdict {
+enum Ruling {
     /// It may go, with the others or alone.
     Go { bounds: [Bound; 3], is_alone: bool },
     /// Another call of its lane goes alone, and will show more.
@@ -54,7 +54,7 @@ enum Verdict {
 }
 
 /// The line of those who ask for the same: their lane, and who pays.
-type Line = (Lane, Vec<AccountId>);
+type WaitingLine = (Lane, Vec<AccountId>);
 
 /// The budgets of a run.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ pub(super) struct Accounts {
     /// How many of them each plugin has opened.
     opened: HashMap<String, usize>,
     /// Those who wait; no line is empty.
-    lines: BTreeMap<Line, BTreeMap<ClaimId, Want>>,
+    lines: BTreeMap<WaitingLine, BTreeMap<ClaimId, Want>>,
     /// Those who may go.
     open: HashMap<ClaimId, Open>,
     next: u64,
@@ -141,13 +141,13 @@ impl Accounts {
         let mut awaited: Vec<AccountId> = Vec::new();
         let decided = firsts.into_iter().find_map(|(id, want)| {
             let is_behind = want.accounts.iter().any(|it| awaited.contains(it));
-            match self.verdict(want) {
-                Verdict::Refused(why) => Some((*id, Err(why))),
-                Verdict::Go { bounds, is_alone } if !is_behind => {
+            match self.ruling(want) {
+                Ruling::Refused(why) => Some((*id, Err(why))),
+                Ruling::Go { bounds, is_alone } if !is_behind => {
                     Some((*id, Ok((bounds, is_alone))))
                 }
-                Verdict::WaitForLane => None,
-                Verdict::Go { .. } | Verdict::WaitForRoom => {
+                Ruling::WaitForLane => None,
+                Ruling::Go { .. } | Ruling::WaitForRoom => {
                     awaited.extend(&want.accounts);
                     None
                 }
@@ -167,7 +167,7 @@ impl Accounts {
     }
 
     /// What becomes of a want, whoever else waits.
-    fn verdict(&self, want: &Want) -> Verdict {
+    fn ruling(&self, want: &Want) -> Ruling {
         let lane = &self.lanes[&want.lane];
         let bounds = want.bounds(lane);
         let is_unpriced = want.has_cost && want.price.is_none() && lane.is_unpriced;
@@ -176,10 +176,10 @@ impl Accounts {
             let bound = bounds[measure as usize];
             if measure == Measure::Cost && is_unpriced {
                 let owner = account.owner.clone();
-                return Verdict::Refused(Exceeded::Unpriced { owner });
+                return Ruling::Refused(Exceeded::Unpriced { owner });
             }
             if account.spent[measure as usize] >= limit && !bound.is_free() {
-                return Verdict::Refused(account.exceeded(measure, limit));
+                return Ruling::Refused(account.exceeded(measure, limit));
             }
             let taken = account.taken(measure);
             // Requests are exact: without one left there is nothing to go alone with.
@@ -189,11 +189,11 @@ impl Accounts {
         }
         let is_alone = !fits;
         if fits || has_room && !self.alone.contains_key(&want.lane) {
-            Verdict::Go { bounds, is_alone }
+            Ruling::Go { bounds, is_alone }
         } else if has_room {
-            Verdict::WaitForLane
+            Ruling::WaitForLane
         } else {
-            Verdict::WaitForRoom
+            Ruling::WaitForRoom
         }
     }
 

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::memory::remembered::Caller;
 use crate::policy::secret::Fingerprint;
 
-use super::Place;
+use super::LinePlace;
 
 /// Names in an error.
 const SHOWN: usize = 5;
@@ -20,7 +20,7 @@ const SHOWN: usize = 5;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     pub(super) tag: u64,
-    pub(super) place: Place,
+    pub(super) place: LinePlace,
     /// Who asked; `None` in older recordings, and of requests that are no provider's.
     pub(super) by: Option<NameId>,
     /// Which key of that name.
@@ -73,7 +73,7 @@ impl Names {
         &self,
         slots: &mut [Slot],
         caller: &Caller<'_>,
-    ) -> Result<Option<Place>, String> {
+    ) -> Result<Option<LinePlace>, String> {
         let me = caller.name.and_then(|name| self.ids.get(name).copied());
         let of = |by: Option<NameId>| slots.iter().filter(move |slot| slot.by == by);
         let by = if me.is_some() && of(me).next().is_some() {
@@ -105,7 +105,7 @@ impl Names {
 }
 
 /// The first unused one of the same case, else of any; when all are used, the last one.
-fn next(slots: &mut [Slot], by: Option<NameId>, tag: u64) -> Option<Place> {
+fn next(slots: &mut [Slot], by: Option<NameId>, tag: u64) -> Option<LinePlace> {
     let is_mine = |slot: &Slot| slot.by == by;
     let unused = |same: bool| {
         move |slot: &Slot| is_mine(slot) && !slot.is_used && (!same || slot.tag == tag)
@@ -152,7 +152,7 @@ mod tests {
         let mut names = Names::default();
         let slots = lines.iter().zip(0..).map(|((name, key), at)| Slot {
             tag: at,
-            place: Place {
+            place: LinePlace {
                 offset: at,
                 bytes: 1,
             },

@@ -43,12 +43,12 @@ pub(super) enum Name {
     /// The structured description of limits.
     Policies,
     /// One part of one counter.
-    Part(Place),
+    Part(NumberPlace),
 }
 
 /// Where a number belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct NumberPlace {
     /// What the counter counts.
     pub(super) dimension: Dimension,
     /// The window that the name states; counters with different windows are different counters.
@@ -156,7 +156,7 @@ pub(super) fn recognise(name: &str) -> Option<Name> {
     let (name, dimension, seconds) = SUBJECTS
         .iter()
         .find(|(known, ..)| subject.eq_ignore_ascii_case(known.as_bytes()))?;
-    Some(Name::Part(Place {
+    Some(Name::Part(NumberPlace {
         dimension: *dimension,
         window: (*seconds > 0).then(|| Duration::from_secs(*seconds)),
         part: PARTS[part].1,

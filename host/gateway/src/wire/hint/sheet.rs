@@ -9,7 +9,7 @@ use std::time::Duration;
 use runner_scheduler::{Dimension, Reading};
 
 use super::counter::{self, Counter, PartialCounter};
-use super::families::{self, Name, Part, Place};
+use super::families::{self, Name, NumberPlace, Part};
 use super::ietf::{self, Ietf};
 use super::reset::{self, Clock};
 
@@ -43,7 +43,7 @@ pub(super) struct Sheet<'a> {
     pub(super) retry_after: Option<&'a [u8]>,
     pub(super) retry_after_ms: Option<&'a [u8]>,
     pub(super) should_retry: Option<&'a [u8]>,
-    parts: [Option<(Place, &'a str)>; MAX_PARTS],
+    parts: [Option<(NumberPlace, &'a str)>; MAX_PARTS],
     count: usize,
     ietf: Ietf,
 }
@@ -88,7 +88,7 @@ impl<'a> Sheet<'a> {
         single.get_or_insert(value.as_bytes());
     }
 
-    fn keep_part(&mut self, place: Place, value: &'a str) {
+    fn keep_part(&mut self, place: NumberPlace, value: &'a str) {
         if place.rank.is_draft() && place.part == Part::Limit && value.contains(';') {
             self.ietf.policies(value);
         }
@@ -149,7 +149,7 @@ impl<'a> Sheet<'a> {
 }
 
 /// A limit, which in one early draft is the first of a list.
-fn limit(text: &str, place: &Place) -> Option<u64> {
+fn limit(text: &str, place: &NumberPlace) -> Option<u64> {
     counter::count(text.as_bytes()).or_else(|| {
         let list = Some(text).filter(|_| place.rank.is_draft());
         ietf::first_limit(list?)
@@ -159,7 +159,7 @@ fn limit(text: &str, place: &Place) -> Option<u64> {
 /// The counter that `place` is a part of.
 fn draft_of<'s>(
     subjects: &'s mut [Option<Subject>],
-    place: &Place,
+    place: &NumberPlace,
 ) -> Option<&'s mut PartialCounter> {
     let free = subjects.iter_mut().find(|subject| {
         subject

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use runner_config::plan::{Case, CaseId, Judges};
-use runner_gateway::{Bill, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
+use runner_gateway::{Bill, CallBodies, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, Called, Host};
 use tokio_util::sync::CancellationToken;
@@ -290,7 +290,7 @@ impl CallScope {
             asks,
             reservation: bill.clone().map(|bill| Arc::new(Reservation::new(bill))),
             bill,
-            bodies: Arc::default(),
+            bodies: Arc::new(CallBodies::of(self.memory.clone())),
             counts: Counts::default(),
         }
     }

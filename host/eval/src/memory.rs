@@ -9,7 +9,7 @@
 //! those that have begun can end. A component may still need more than anybody expected. Whoever
 //! waits then holds something already, and all might wait for each other: so the case that began
 //! first never waits. It comes to its end, and then another is the first. Nor does it wait for a
-//! place for an instance ([`Account::first`]). It may wait for something else that a waiting case holds (its budget): so where
+//! place for an instance, or for its answers ([`Account::first`]). It may wait for something else that a waiting case holds (its budget): so where
 //! nothing at all was given back for [`STANDSTILL`], one of those that wait goes on.
 //!
 //! A case keeps its account until the store has its row: a store that is behind holds up those that
@@ -27,11 +27,13 @@
 //! their beginning and the weighing of what they made.
 
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
+use runner_gateway::Precedence;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 
@@ -251,6 +253,12 @@ impl Account {
     pub(crate) fn give_back(&self, bytes: u64) {
         let served = self.memory.lock().give_back(self.id, bytes);
         self.memory.wake(served);
+    }
+}
+
+impl Precedence for Account {
+    fn first(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(Self::first(self))
     }
 }
 

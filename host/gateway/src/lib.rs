@@ -71,7 +71,7 @@ pub use process::{Peer, ProcessCall};
 pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};
 pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
-pub use wire::bodies::{CALL_LIMIT, CallBodies};
+pub use wire::bodies::{CALL_LIMIT, CallBodies, Precedence};
 pub use wire::client::{ClientSettings, tls};
 pub use wire::hint::{BodyHint, HintSource};
 pub use wire::proxies::ProxyChoice;

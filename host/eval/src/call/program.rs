@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{CaseId, CodeFiles, Engine};
-use runner_gateway::{Code, ProcessCall, Reply, Reservation, Scheduling};
+use runner_gateway::{CallBodies, Code, ProcessCall, Reply, Reservation, Scheduling};
 use runner_process::{Level, Log, LogLine as PrintedLine, Report};
 use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
@@ -114,7 +114,7 @@ impl CallScope {
             scheduling: ask.scheduling.unwrap_or(scheduling).clone(),
             tag: tag(self.case),
             reservation: ask.reservation,
-            bodies: Arc::default(),
+            bodies: Arc::new(CallBodies::of(self.memory.clone())),
         };
         let open = self.meter.open();
         let result = self.context.gateway.ask(process_call, &scope).await;

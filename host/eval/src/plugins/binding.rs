@@ -25,6 +25,7 @@ use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{AllLanes, call_limits, scheduling};
 use super::configured;
+use super::credentials::take;
 use super::price::price;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
 use super::ways::{Address, Named, Noted, Way};
@@ -127,7 +128,14 @@ impl Binder<'_> {
         }
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config, takes)?,
-            Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), Some(provider))?,
+            Trust::Foreign(entry) => {
+                // A key that stands in the config is nothing that it sees, whoever it is granted to.
+                let keys = wants.credentials.iter();
+                for key in keys.filter_map(|want| want.value_config_key.as_ref()) {
+                    drop(take(&mut config, key));
+                }
+                self.foreign(&plugin, entry.as_deref(), Some(provider))?
+            }
         };
         let config = Value::Object(config);
         let limits = call_limits(&plugin, CallLimits::provider());

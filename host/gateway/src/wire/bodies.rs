@@ -13,13 +13,17 @@
 //!
 //! Whoever waits may hold something already (the beginning of an answer whose length nobody said,
 //! another answer to the same call), and all might wait for each other. So one call of each plugin
-//! may go beyond the number: it comes to its end, and what it held is free. If the line still does
-//! not move, waiting ends after [`PATIENCE`].
+//! may go beyond the number: it comes to its end, and what it held is free. That one may wait for
+//! something else that those behind it hold, so a call that goes first where it comes from
+//! ([`Precedence`]) goes beyond as well. If the line still does not move, waiting ends after [`PATIENCE`].
 //!
 //! Not counted is what one thread makes and drops without waiting in between, such as the text of
 //! a line in a recording.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::future::pending;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -52,10 +56,17 @@ const OPEN: &str = "nobody closes these semaphores";
 /// Longest wait for space. A busy line moves many times a second.
 const PATIENCE: Duration = Duration::from_mins(2);
 
+/// Who goes first where calls wait for each other.
+pub trait Precedence: fmt::Debug + Send + Sync {
+    /// Returns once nobody goes before this call, and it waits for nothing that others hold.
+    fn first(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
 /// The answers of one call.
 #[derive(Debug, Default)]
 pub struct CallBodies {
     of_call: Mutex<OfCall>,
+    precedence: Option<Arc<dyn Precedence>>,
     /// Tells those of its answers that wait that the call may go beyond.
     goes_beyond: Notify,
 }
@@ -66,9 +77,32 @@ struct OfCall {
     /// Of the answers that are on their way to the guest.
     done: Vec<Space>,
     beyond: Option<OwnedSemaphorePermit>,
+    /// It goes first, and so beyond whatever others hold.
+    is_first: bool,
 }
 
 impl CallBodies {
+    /// Those of a call that goes first when `precedence` says so.
+    pub fn of(precedence: Arc<dyn Precedence>) -> Self {
+        Self {
+            precedence: Some(precedence),
+            ..Self::default()
+        }
+    }
+
+    /// Waits until the call goes first; for ever if nobody says who does.
+    async fn first(&self) {
+        match &self.precedence {
+            Some(precedence) => precedence.first().await,
+            None => pending().await,
+        }
+    }
+
+    fn go_first(&self) {
+        self.lock().is_first = true;
+        self.goes_beyond.notify_waiters();
+    }
+
     /// Takes in that the guest has all answers that came until now.
     pub fn delivered(&self) {
         let mut of_call = self.lock();
@@ -96,7 +130,8 @@ impl CallBodies {
     }
 
     fn may_go_beyond(&self) -> bool {
-        self.lock().beyond.is_some()
+        let of_call = self.lock();
+        of_call.is_first || of_call.beyond.is_some()
     }
 
     fn go_beyond(&self, permit: OwnedSemaphorePermit) {
@@ -214,6 +249,7 @@ impl Space {
             biased;
             taken = in_line => self.take(taken.map(|permit| permit.expect(OPEN))),
             permit = beyond => call.go_beyond(permit.expect(OPEN)),
+            () = call.first() => call.go_first(),
             () = with_others => {}
             () = tokio::time::sleep(PATIENCE) => return Err(WireFault::NoSpace),
         }

@@ -142,3 +142,35 @@ async fn a_call_that_ends_early_leaves_nothing_behind() {
     drop(call);
     assert_eq!(bodies.all.available_permits(), ALL);
 }
+
+/// Goes first when it is told so.
+#[derive(Debug, Default)]
+struct Turn(Notify);
+
+impl Precedence for Turn {
+    fn first(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.0.notified())
+    }
+}
+
+/// Those before it hold all there is, and wait for something that it holds.
+#[tokio::test]
+async fn the_call_that_goes_first_waits_for_no_space() {
+    let bodies = Bodies::default();
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        let mut space = bodies.space("acme", &a_call());
+        space.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
+        held.push(space);
+    }
+    let turn = Arc::new(Turn::default());
+    let call = Arc::new(CallBodies::of(turn.clone()));
+    let (mut one, mut other) = (bodies.space("acme", &call), bodies.space("acme", &call));
+    let mut waiting = Box::pin(async {
+        one.grow(RESPONSE_LIMIT).await.unwrap();
+        other.grow(RESPONSE_LIMIT).await.unwrap();
+    });
+    assert!(waiting.as_mut().now_or_never().is_none());
+    turn.0.notify_one();
+    waiting.await;
+}

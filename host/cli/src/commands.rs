@@ -21,13 +21,16 @@ use crate::stdout;
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 
+mod bundled;
 mod cache;
+mod call;
 mod config;
 mod diff;
 mod docs;
 mod doctor;
 mod eval;
 mod export;
+mod fixtures;
 mod import;
 mod init;
 mod inspect;
@@ -37,6 +40,7 @@ mod pack;
 mod prices;
 mod show;
 mod shown_plan;
+mod trial;
 mod trust;
 mod version;
 mod view;
@@ -193,6 +197,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Completions(shell) => learnt::completions(&shell),
         Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::Test(test)) => fixtures::run(&test, &setting),
+        Command::Plugin(Plugin::List(list)) => bundled::run(&list, &setting),
+        Command::Plugin(Plugin::Call(call)) => call::run(&call, &setting),
         Command::Plugin(Plugin::Docs(docs)) => docs::run(&docs, &setting),
         Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),

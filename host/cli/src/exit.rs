@@ -18,6 +18,8 @@
 //! | a [`Failure`](crate::failure::Failure) of any command | its own: 1, 2, or 130 if the person stopped it before anything was done |
 //! | `commands::eval::check`: something is not agreed to | 0, or 2 |
 //! | `commands::inspect`: the component can't be loaded | 0, or 2 |
+//! | `commands::call`: a grade did not pass, or nothing was answered | 100 |
+//! | `commands::fixtures`: something came otherwise than expected | 100 |
 //! | `commands::view`: Ctrl-C, which is how it ends | 0 |
 //! | `verdict`: a run has ended | 0, 2, 100 (or what the person chose), 130 |
 //! | `commands::eval`: then a file, the events or the recording is not whole | 1 in its place |

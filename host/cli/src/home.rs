@@ -121,6 +121,16 @@ impl Home {
         self.cache.join("cache.db")
     }
 
+    /// A folder among the caches that goes when it is dropped.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub(crate) fn passing_folder(&self) -> io::Result<tempfile::TempDir> {
+        tempfile::Builder::new()
+            .prefix("passing-")
+            .tempdir_in(&self.cache)
+    }
+
     /// Compiled plugins; deleting it costs time and nothing else.
     pub(crate) fn compiled_plugins(&self) -> PathBuf {
         self.cache.join("plugins")

@@ -54,8 +54,9 @@ pub use model::{
     Permissions, Problem, Raised, Role, Strictness, TrustRequest, TrustSubject, Warning, misspelt,
     named_path, on_one_line,
 };
-pub use overrides::{Given, Overrides};
+pub use overrides::{Given, MadeConfig, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
+pub use read::document;
 pub use read::files::{FilesRead, FilesState};
 pub use redacted::is_secret_variable;
 pub use schema::schema;

@@ -69,4 +69,15 @@ pub struct Given {
     pub model_outputs: Option<PathBuf>,
     /// `--assertions`: a list of assertions for every output.
     pub assertions: Option<PathBuf>,
+    /// What takes the place of every config.
+    pub made: Option<MadeConfig>,
+}
+
+/// A config that a command makes of its own flags. No other is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MadeConfig {
+    /// All of it but its tests: the person's words.
+    pub config: Value,
+    /// Its tests, which are data: their texts are no templates.
+    pub tests: Value,
 }

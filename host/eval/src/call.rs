@@ -17,11 +17,12 @@ use std::time::{Duration, Instant};
 use runner_config::plan::{Case, CaseId, Judges};
 use runner_gateway::{Bill, CallBodies, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
-use runner_sandbox::{Call, CallLimits, Called, Host};
+use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
 use crate::answer::{Completed, token_usage};
+use crate::called::CalledPlugin;
 use crate::context::RunContext;
 use crate::failure::CallFailure;
 use crate::memory::Account;
@@ -199,7 +200,7 @@ impl CallScope {
         let called = ask(self.call(host.clone(), served.limits)).await;
         let worked = begun.elapsed().saturating_sub(host.counts.waited());
         let latency = worked + host.counts.past_latency();
-        self.meter.add(&called.usage);
+        self.used(&served.plugin, &called.usage);
         self.pause(target, &host.counts).await;
         let failure = match called.result {
             Ok(Ok(answer)) => {
@@ -256,7 +257,7 @@ impl CallScope {
         ));
         let call = self.call(host.clone(), grader.limits);
         let called = grader.plugin.component.evaluate(call, input, context).await;
-        self.meter.add(&called.usage);
+        self.used(&grader.plugin, &called.usage);
         let result = match called.result {
             Ok(Ok(grade)) => Ok(grade),
             Ok(Err(error)) => Err(CallFailure::of(error)),
@@ -264,6 +265,21 @@ impl CallScope {
         };
         let result = result.map_err(|failure| host.refused().unwrap_or(failure));
         (result, host.counts.tokens())
+    }
+
+    /// Counts what a call used.
+    fn used(&self, plugin: &LoadedPlugin, usage: &CallUsage) {
+        self.meter.add(usage);
+        if let Some(calls) = &self.context.calls {
+            let component = &plugin.component;
+            // Who asked may have gone.
+            drop(calls.send(CalledPlugin {
+                plugin: plugin.alias.clone(),
+                version: component.info().version.clone(),
+                sha256: component.sha256().to_owned(),
+                usage: *usage,
+            }));
+        }
     }
 
     fn call(&self, host: Arc<dyn Host>, limits: CallLimits) -> Call {

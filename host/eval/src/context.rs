@@ -9,6 +9,7 @@ use runner_gateway::{BudgetLedger, Gateway, Masker};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use crate::called::CalledPlugin;
 use crate::event::{Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
@@ -61,6 +62,8 @@ pub(crate) struct RunContext {
     pub(crate) memory: Arc<Memory>,
     /// Room for guests' log lines until they are read.
     pub(crate) log_room: LogRoom,
+    /// Who is told of every call of a component, if somebody is.
+    pub(crate) calls: Option<UnboundedSender<CalledPlugin>>,
     /// Where guests' log lines and the gateway's news go. Unbounded, but lines need room, and the
     /// loop reads this channel first.
     pub(crate) events: UnboundedSender<Event>,

@@ -41,6 +41,7 @@ mod around;
 mod aside;
 pub mod beginning;
 mod call;
+mod called;
 mod case;
 mod comparison;
 mod context;
@@ -77,6 +78,7 @@ mod syntax;
 pub mod trust;
 
 pub use ahead::Ahead;
+pub use called::CalledPlugin;
 pub use error::RunError;
 pub use forecast::{ColumnForecast, Forecast, forecast};
 pub use masking::without_secrets;

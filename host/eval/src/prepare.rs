@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::aside::aside;
 use crate::beginning::Beginning;
 use crate::call::case;
+use crate::called::CalledPlugin;
 use crate::context::RunContext;
 use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
@@ -74,6 +75,8 @@ pub struct RunRequest {
     pub beginning: Beginning,
     /// How the run was asked for: kept with it as it is, but for secrets, for who resumes it.
     pub invocation: Value,
+    /// Who is told of every call of a component, if somebody is.
+    pub calls: Option<UnboundedSender<CalledPlugin>>,
 }
 
 /// Why a run can't start: everything that was found.
@@ -227,6 +230,7 @@ impl Settled {
             interrupts,
             beginning,
             invocation,
+            calls,
             ..
         } = request;
         let (sender, events) = mpsc::unbounded_channel();
@@ -260,6 +264,7 @@ impl Settled {
             draining: CancellationToken::new(),
             memory: Arc::default(),
             log_room: LogRoom::default(),
+            calls,
             events: sender,
         });
         let outlets = Outlets {

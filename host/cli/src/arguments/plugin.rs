@@ -4,11 +4,21 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Lock;
+use serde_json::{Map, Value};
+
+use super::{Lock, help, variable};
 
 /// `runner plugin …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
+    /// Ask a plugin what its fixtures ask, and compare what comes of it
+    #[command(after_help = help::TEST)]
+    Test(Test),
+    /// Ask a plugin for one grade or one completion, without a config
+    #[command(after_help = help::CALL)]
+    Call(Box<Call>),
+    /// List the plugins that come with the program, and what they serve
+    List(ListPlugins),
     /// Say what a component is, what it wants and whether it can be loaded
     Inspect(Inspect),
     /// Write runner.lock beside the config: which components it uses, and what each may do
@@ -18,6 +28,105 @@ pub(crate) enum Plugin {
     /// Put compiled plugins into a program
     #[command(hide = true)]
     Pack(Pack),
+}
+
+/// `runner plugin test`
+#[derive(Debug, Args)]
+pub(crate) struct Test {
+    /// The folder of the plugin, with its fixtures in `fixtures` [default: this folder]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// The component [default: the one that is built in the folder]
+    #[arg(long, value_name = "FILE|NAME")]
+    pub(crate) plugin: Option<PathBuf>,
+    /// Only fixtures whose names have TEXT in them
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+}
+
+/// `runner plugin list`
+#[derive(Debug, Args)]
+pub(crate) struct ListPlugins {
+    /// Print JSON, with version, digest and what each wants
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `runner plugin call`
+#[derive(Debug, Args)]
+pub(crate) struct Call {
+    /// The component (.wasm), the folder that it is built in, or the name of a plugin that comes with the program
+    #[arg(value_name = "FILE|DIR|NAME")]
+    pub(crate) plugin: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a fixture for `plugin test` to FILE (.json): what was asked, what was exchanged, what came of it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// The answer to grade, as it is
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        help_heading = "A grade"
+    )]
+    pub(crate) output: Option<String>,
+    /// The assertion type [default: the plugin's only one]
+    #[arg(long = "type", value_name = "TYPE", help_heading = "A grade")]
+    pub(crate) kind: Option<String>,
+    /// The assertion's value: JSON, or else text
+    #[arg(
+        long,
+        value_name = "VALUE",
+        allow_hyphen_values = true,
+        help_heading = "A grade"
+    )]
+    pub(crate) value: Option<String>,
+    /// The assertion's threshold
+    #[arg(long, value_name = "N", help_heading = "A grade")]
+    pub(crate) threshold: Option<f64>,
+    /// Who judges, where the assertion asks a model: the id of a provider
+    #[arg(long, value_name = "PROVIDER", help_heading = "A grade")]
+    pub(crate) grader: Option<String>,
+
+    /// The prompt, as it is: what the provider is asked, or what the answer answers
+    #[arg(
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        help_heading = "A completion"
+    )]
+    pub(crate) prompt: Option<String>,
+    /// The provider's id, with the model: acme:small [default: the plugin's only prefix]
+    #[arg(long, value_name = "ID", help_heading = "A completion")]
+    pub(crate) provider: Option<String>,
+
+    /// The `config` of the provider or the assertion, a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(crate) config: Option<Map<String, Value>>,
+    /// The test's variables, a JSON object
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    pub(crate) vars: Option<Map<String, Value>>,
+
+    /// Let it reach this address, such as https://api.acme.com; repeatable
+    #[arg(long, value_name = "ORIGIN", help_heading = "What it may do")]
+    pub(crate) allow_host: Vec<String>,
+    /// Let its requests name a key that it wants, with the environment variable that holds it; repeatable
+    #[arg(long, value_name = "NAME=VARIABLE", value_parser = variable, help_heading = "What it may do")]
+    pub(crate) allow_key: Vec<(String, String)>,
+    /// Let it ask a provider by a name that it wants; repeatable
+    #[arg(long, value_name = "NAME=PROVIDER", value_parser = variable, help_heading = "What it may do")]
+    pub(crate) allow_llm: Vec<(String, String)>,
+    /// Let its requests come through wasi:http, as `fetch` makes them
+    #[arg(long, help_heading = "What it may do")]
+    pub(crate) allow_wasi_http: bool,
+}
+
+/// An object of JSON.
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))
 }
 
 /// `runner plugin docs`

@@ -43,6 +43,7 @@ impl Replacing {
             tests: self.tests.clone().or_else(|| self.vars.clone()),
             model_outputs: self.model_outputs.clone(),
             assertions: self.assertions.clone(),
+            made: None,
         }
     }
 

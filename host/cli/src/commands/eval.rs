@@ -46,11 +46,13 @@ mod check;
 mod expected;
 mod planned;
 mod session;
+mod single;
 mod watch;
 
 pub(super) use check::{agree, check, lock, show};
 use planned::consented;
 use session::Session;
+pub(super) use single::{Single, single};
 use watch::Touched;
 
 /// Rows of the table; the others are counted below it.
@@ -112,6 +114,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         interrupts: interrupts.clone(),
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
+        calls: None,
     };
     // It lives as long as the results are shown: they may be cut short, also where nobody reads.
     let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;

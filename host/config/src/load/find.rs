@@ -23,6 +23,9 @@ pub const DEFAULT_NAMES: [&str; 10] = [
 
 /// The configs' files, in the order named; none only where flags say enough.
 pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
+    if request.overrides.given.made.is_some() {
+        return Ok(Vec::new());
+    }
     let in_cwd = |name: &&str| has(&request.cwd, name);
     if request.config_files.is_empty() {
         return match DEFAULT_NAMES.into_iter().find(in_cwd) {

@@ -7,9 +7,11 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 use super::{LoadRequest, Source};
 use crate::model::{COMMAND_LINE, Findings, Origin, Position};
-use crate::overrides::Given;
+use crate::overrides::{Given, MadeConfig};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, has_extension};
 use crate::read::node::{Key, Kind, Mark, Node};
@@ -17,7 +19,8 @@ use crate::read::node::{Key, Kind, Mark, Node};
 impl Given {
     /// Whether a run can be made of them alone.
     pub(super) fn is_enough(&self) -> bool {
-        !self.prompts.is_empty() || !self.providers.is_empty() || self.model_outputs.is_some()
+        let has_lists = !self.prompts.is_empty() || !self.providers.is_empty();
+        has_lists || self.model_outputs.is_some() || self.made.is_some()
     }
 
     /// Keys of the config that don't count beside them.
@@ -42,6 +45,9 @@ impl Given {
         findings: &Findings,
     ) -> Option<Vec<Source>> {
         let mut sources = Vec::new();
+        if let Some(made) = &self.made {
+            sources.extend(whole(made, request, findings)?);
+        }
         if let Some(path) = &self.model_outputs {
             sources.push(outputs(path, request, findings)?);
         }
@@ -60,20 +66,51 @@ impl Given {
             fields.push(field("tests", Node::text(tests.as_str(), Mark::default())));
         }
         if !fields.is_empty() || sources.is_empty() && self.is_enough() {
-            sources.push(Source {
-                path: PathBuf::from(COMMAND_LINE),
-                root: map(fields),
-                files: files(request, Path::new("")),
-                origin: Origin::Person,
-                places: Vec::new(),
-            });
+            sources.push(persons(map(fields), request));
         }
         Some(sources)
     }
 }
 
+/// A whole config, and its tests apart.
+fn whole(made: &MadeConfig, request: &LoadRequest, findings: &Findings) -> Option<[Source; 2]> {
+    let tree = |value: &Value| {
+        let tree = Node::made(value.clone(), Mark::default());
+        if tree.is_none() {
+            findings.error(command_line(), "a value nests too deep");
+        }
+        tree
+    };
+    let config = persons(tree(&made.config)?, request);
+    let path = command_line().file;
+    let tests = Source {
+        root: map(vec![field("tests", tree(&made.tests)?)]),
+        origin: Origin::data(&path, path.clone()),
+        ..persons(map(Vec::new()), request)
+    };
+    Some([config, tests])
+}
+
+/// A config of the person's own words.
+fn persons(root: Node, request: &LoadRequest) -> Source {
+    Source {
+        path: command_line().file,
+        root,
+        files: files(request, Path::new("")),
+        origin: Origin::Person,
+        places: Vec::new(),
+    }
+}
+
+fn command_line() -> Position {
+    Position {
+        file: PathBuf::from(COMMAND_LINE),
+        ..Position::default()
+    }
+}
+
 /// `providers` as one of the flags' configs would have it, for the results file.
-pub(super) fn names(names: &[String]) -> serde_json::Value {
+pub(super) fn names(names: &[String]) -> Value {
     names.iter().map(String::as_str).collect()
 }
 

@@ -73,7 +73,7 @@ impl CallScope {
             turn.expect("turns are never closed")
         };
         let called = component.script(call, program, arguments, context).await;
-        self.meter.add(&called.usage);
+        self.used(&interpreter.plugin, &called.usage);
         called
             .result
             .map_err(|error| CallFailure::new(error.code(), error.to_string()))

@@ -125,7 +125,7 @@ fn unasked(
     setting: &Setting,
     about: impl FnOnce(&Plan) -> String,
 ) -> Result<u8, Failure> {
-    let planned = match plan(request, (arguments, false), setting) {
+    let planned = match plan(request, (&arguments.plugin, false), setting) {
         Ok(planned) => planned,
         Err(Unplanned::Refused(failure)) => return Err(failure),
         Err(Unplanned::NotAgreed(requests)) => {

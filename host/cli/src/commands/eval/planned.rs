@@ -182,7 +182,7 @@ pub(super) fn agreed_plan(
 ) -> Result<Planned, Failure> {
     loop {
         request.agreements = known.agreements.clone();
-        match plan(&request, (arguments, offline), setting) {
+        match plan(&request, (&arguments.plugin, offline), setting) {
             Ok(planned) => return Ok(planned),
             Err(Unplanned::NotAgreed(requests)) => consent.read(requests, known)?,
             Err(Unplanned::Refused(failure)) => return Err(failure),
@@ -190,17 +190,17 @@ pub(super) fn agreed_plan(
     }
 }
 
-/// Makes the plan and the components that it runs on. What is odd about them is told, unless something
-/// has to be agreed to first: then all of it is read once more.
+/// Makes the plan and the components that it runs on, those of `flags` among them. What is odd about
+/// them is told, unless something has to be agreed to first: then all of it is read once more.
 pub(super) fn plan(
     request: &LoadRequest,
-    (arguments, offline): (&Inputs, bool),
+    (flags, offline): (&[PathBuf], bool),
     setting: &Setting,
 ) -> Result<Planned, Unplanned> {
     let said = RefCell::new(Vec::new());
     // Code of the config may have said what it was given.
     let masker = masker(setting);
-    let planned = tried(request, (arguments, offline), setting, &said, &masker);
+    let planned = tried(request, (flags, offline), setting, &said, &masker);
     if !matches!(planned, Err(Unplanned::NotAgreed(_))) {
         for said in said.into_inner() {
             said.tell(&setting.talk, &masker);
@@ -211,7 +211,7 @@ pub(super) fn plan(
 
 fn tried(
     request: &LoadRequest,
-    (arguments, offline): (&Inputs, bool),
+    (flags, offline): (&[PathBuf], bool),
     setting: &Setting,
     said: &RefCell<Vec<Said>>,
     masker: &Masker,
@@ -240,7 +240,7 @@ fn tried(
         .max_concurrency
         .saturating_mul(options.assertion_concurrency);
     let sandbox = sandbox(instances, setting)?;
-    let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
+    let sources = sources(&config, &request.files_read, flags, setting)?;
     let lock = lock::LockEntry::of(&config.files, &request.cwd);
     let loaded = PluginSet::load(&sandbox, sources);
     let (plugins, warnings) = loaded.map_err(|errors| unusable(errors, &config))?;

@@ -178,3 +178,36 @@ fn outputs_and_assertions_that_are_none_are_told_with_their_place() {
         );
     }
 }
+
+fn made(config: Value, tests: Value) -> Folder {
+    let made = Some(MadeConfig { config, tests });
+    given(
+        CONFIG,
+        Given {
+            made,
+            ..Given::default()
+        },
+    )
+}
+
+#[test]
+fn a_config_that_a_command_makes_stands_alone_and_its_tests_are_data() {
+    let source = json!({ "source": "/elsewhere/acme.wasm" });
+    let folder = made(
+        json!({ "providers": ["echo"], "plugins": { "acme": source } }),
+        json!([]),
+    );
+    let refused = folder.problems();
+    assert!(refused[0].contains("'/elsewhere/acme.wasm'"), "{refused:?}");
+
+    let assertion = json!({ "type": "equals", "value": "{{most}}" });
+    let folder = made(
+        json!({ "providers": ["echo"], "defaultTest": { "assert": [assertion] } }),
+        json!([{ "vars": { "prompt": "{{ env.KEY }} file://x", "most": 5 }, "options": { "rawVars": true } }]),
+    );
+    assert_eq!(folder.texts(), ["{{ env.KEY }} file://x"]);
+
+    let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+    let folder = made(json!({ "providers": ["echo"] }), deep);
+    assert_eq!(folder.problems(), ["command line: a value nests too deep"]);
+}

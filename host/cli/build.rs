@@ -1,4 +1,5 @@
-//! Writes the digests of the bundled plugins into the program, and what their READMEs say.
+//! Writes the digests of the bundled plugins into the program, what their READMEs say, and what
+//! `plugin new` makes folders of.
 //!
 //! The program grants its own plugins what they ask for, so it has to know them by what they
 //! are: a folder of that name beside it may be anybody's. They are read where `cargo xtask plugins`
@@ -18,6 +19,7 @@ fn main() {
     // target/release/build/runner-0123456789abcdef/out
     let out = PathBuf::from(out);
     fs::write(out.join("docs.rs"), docs()).expect("cargo made the folder");
+    fs::write(out.join("templates.rs"), templates()).expect("cargo made the folder");
     let profile = out
         .ancestors()
         .nth(3)
@@ -52,4 +54,53 @@ fn docs() -> String {
     };
     let rows: Vec<String> = folders.into_iter().map(row).collect();
     format!("[{}]", rows.join(", "))
+}
+
+/// A list of the files that folders for plugins are made of, as Rust: set, path and text. The SDK and the
+/// contract are sets, too, since nobody has to fetch them.
+fn templates() -> String {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    let sets = fs::read_dir(here.join("templates")).expect("it is beside this file");
+    for set in sets.flatten().map(|entry| entry.path()) {
+        let name = set.file_name().unwrap_or_default().to_string_lossy();
+        below(&set, &set, &name, &mut files);
+    }
+    let sdk = here.join("../../plugin-sdk");
+    for part in ["src", "wit"] {
+        below(&sdk, &sdk.join(part), "sdk", &mut files);
+    }
+    files.push((
+        "sdk".to_owned(),
+        "README.md".to_owned(),
+        sdk.join("README.md"),
+    ));
+    let contract = here.join("../../wit/v0_1");
+    let wit = "plugin.wit";
+    files.push(("wit".to_owned(), wit.to_owned(), contract.join(wit)));
+    files.sort();
+    for folder in [here.join("templates"), sdk, contract] {
+        println!("cargo::rerun-if-changed={}", folder.display());
+    }
+    let row = |(set, path, file): (String, String, PathBuf)| {
+        format!(
+            "({set:?}, {path:?}, include_str!({:?}))",
+            file.display().to_string()
+        )
+    };
+    let rows: Vec<String> = files.into_iter().map(row).collect();
+    format!("[{}]", rows.join(", "))
+}
+
+/// Every file below `folder`, with its path from `root`.
+fn below(root: &Path, folder: &Path, set: &str, files: &mut Vec<(String, String, PathBuf)>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            below(root, &path, set, files);
+        } else if let Ok(from_root) = path.strip_prefix(root) {
+            let name = from_root.to_string_lossy().replace('\\', "/");
+            files.push((set.to_owned(), name, path));
+        }
+    }
 }

@@ -1,9 +1,10 @@
-//! What a plugin's author does: tests it, asks it once.
+//! What a plugin's author does: begins one, tests it, asks it once.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use insta::assert_snapshot;
-use runner_tests::{Answer, ModelApi, Run, target_folder};
+use runner_tests::{Answer, Finished, ModelApi, Run, target_folder, workspace_root};
 use serde_json::json;
 
 /// A component that `cargo xtask plugins` builds from `tests`.
@@ -18,6 +19,93 @@ fn built(name: &str) -> PathBuf {
         path.display()
     );
     path
+}
+
+fn new(run: &Run, name: &str, lang: &str, kind: &str) -> Finished {
+    let arguments = ["plugin", "new", name, "--lang", lang, "--kind", kind];
+    run.clone().without_args().args(arguments).finish()
+}
+
+/// The files below a folder, in order.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_plugin_begins_as_a_folder_that_says_how_it_is_built() {
+    let run = Run::new();
+    let made = new(&run, "my-grader", "js", "assertion");
+    let again = new(&run, "my-grader", "python", "provider");
+    let taken = new(&run, "is-json", "js", "assertion");
+    let odd = new(&run, "../Grader", "js", "assertion");
+    let mut told = made.told_as("made") + &again.told_as("again");
+    told += &(taken.told_as("taken") + &odd.told_as("odd"));
+    for path in files(&run.project().join("my-grader")) {
+        let path = path.strip_prefix(run.project()).expect("it is below");
+        told += &format!("{}\n", path.display());
+    }
+    told += &made.read("my-grader/README.md");
+    assert_snapshot!(told);
+}
+
+/// The plugins that `tests/outside` builds are what the templates make, so those work.
+#[test]
+fn a_folder_in_rust_is_what_the_tests_build_and_its_fixtures_hold() {
+    for (name, kind) in [("brief", "assertion"), ("asker", "provider")] {
+        let run = Run::new();
+        new(&run, name, "rust", kind).expect_code(0);
+        let own = workspace_root().join("tests/outside").join(name);
+        for path in files(&own)
+            .iter()
+            .filter(|it| it.extension().is_some_and(|it| it == "rs"))
+        {
+            let below = path.strip_prefix(&own).expect("it is below");
+            let made = std::fs::read_to_string(run.project().join(name).join(below));
+            let kept = std::fs::read_to_string(path).expect("it is there");
+            assert_eq!(made.expect("it was made"), kept, "{}", below.display());
+        }
+        let tested = run
+            .args(["plugin", "test", name, "--plugin"])
+            .arg(built(&format!("outside/{name}")))
+            .finish();
+        assert_snapshot!(format!("fixtures_of_{name}"), tested.told());
+    }
+}
+
+/// The tests of the folders in other languages need nothing but the language.
+#[test]
+fn the_native_tests_of_folders_in_other_languages_pass() {
+    for (lang, program, arguments) in [
+        ("js", "node", ["--test"].as_slice()),
+        ("python", "python3", &["-m", "unittest"]),
+    ] {
+        for kind in ["assertion", "provider"] {
+            let run = Run::new();
+            new(&run, "mine", lang, kind).expect_code(0);
+            let folder = run.project().join("mine");
+            let done = Command::new(program)
+                .args(arguments)
+                .current_dir(folder)
+                .output();
+            let done = done.unwrap_or_else(|error| panic!("{program}: {error}"));
+            let said =
+                String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "{lang} {kind}: {said}");
+        }
+    }
 }
 
 #[test]
@@ -223,4 +311,66 @@ fn the_programs_own_plugins_are_listed() {
     ] {
         assert!(told.contains(paragraph), "{told}");
     }
+}
+
+/// Each command of the page that needs no internet is run, in order; what it says stands there.
+#[test]
+fn the_page_for_authors_shows_what_happens() {
+    let page = std::fs::read_to_string(workspace_root().join("docs/writing-plugins.md"));
+    let page = page.expect("the page is there");
+    let run = Run::new().env("ASKER_API_KEY", "asker-secret-value");
+    let mut folder = run.project().to_owned();
+    let mut ran = 0;
+    for block in page.split("```console\n").skip(1) {
+        let (block, _) = block.split_once("\n```").expect("a block ends");
+        let joined = block.replace("\\\n", " ");
+        let mut lines = joined.lines().peekable();
+        while let Some(line) = lines.next() {
+            let Some(command) = line.strip_prefix("$ ") else {
+                continue;
+            };
+            let command = command.split(" # ").next().unwrap_or_default().trim();
+            let shown: Vec<&str> =
+                std::iter::from_fn(|| lines.next_if(|line| !line.starts_with("$ "))).collect();
+            if let Some(name) = command.strip_prefix("cd ") {
+                folder = folder.join(name);
+            } else if command.starts_with("cargo build") {
+                // What that makes is built with the tests.
+                let name = folder
+                    .file_name()
+                    .expect("a folder")
+                    .to_string_lossy()
+                    .into_owned();
+                let release = folder.join("target/wasm32-wasip2/release");
+                std::fs::create_dir_all(&release).expect("made");
+                let component = built(&format!("outside/{name}"));
+                std::fs::copy(component, release.join(format!("{name}.wasm"))).expect("copied");
+            } else if let Some(arguments) = command.strip_prefix("runner ") {
+                let words = shell_words(arguments);
+                let done = run.clone().in_folder(&folder).args(words).finish();
+                let told = done.told();
+                for line in shown.iter().filter(|line| !line.contains("of CPU")) {
+                    assert!(told.contains(line), "{command}\n{line}\nis not in\n{told}");
+                }
+                ran += 1;
+            }
+        }
+    }
+    assert!(ran >= 6, "{ran} commands");
+}
+
+/// The words of a line of the page: quotes group, and nothing else means anything.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match (quote, c) {
+            (Some(open), c) if open == c => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, ' ') => words.push(String::new()),
+            _ => words.last_mut().expect("there is one").push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }

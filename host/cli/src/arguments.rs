@@ -38,7 +38,9 @@ pub(crate) use inputs::Inputs;
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use learnt::{Completions, Man};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
-pub(crate) use plugin::{Call, Docs, Inspect, ListPlugins, Pack, Plugin, Test};
+pub(crate) use plugin::{
+    Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Test,
+};
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;

@@ -38,6 +38,7 @@ mod learnt;
 mod list;
 mod pack;
 mod prices;
+mod scaffold;
 mod show;
 mod shown_plan;
 mod trial;
@@ -197,6 +198,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Completions(shell) => learnt::completions(&shell),
         Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::New(new)) => scaffold::run(&new, &setting),
         Command::Plugin(Plugin::Test(test)) => fixtures::run(&test, &setting),
         Command::Plugin(Plugin::List(list)) => bundled::run(&list, &setting),
         Command::Plugin(Plugin::Call(call)) => call::run(&call, &setting),

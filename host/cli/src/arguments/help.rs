@@ -89,6 +89,15 @@ CI=true neither.
 
 Exit codes: 0 all is agreed to, 2 something is not, or the config can't be used, 130 interrupted.";
 
+/// Below the help of `plugin new`.
+pub(super) const NEW: &str = "\
+Examples:
+  runner plugin new my-grader --lang python --kind assertion
+  runner plugin new acme --lang rust --kind provider
+
+It makes the folder NAME, with source, tests, fixtures and a README that says how to build it. Nothing
+is fetched and nothing is built.";
+
 /// Below the help of `plugin test`.
 pub(super) const TEST: &str = "\
 A fixture is a file in the folder `fixtures` (.yaml, .yml, .json): what is asked (`request`), what servers

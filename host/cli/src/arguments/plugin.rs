@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use serde_json::{Map, Value};
 
@@ -11,6 +11,9 @@ use super::{Lock, help, variable};
 /// `runner plugin …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
+    /// Make a folder with a plugin that works, to change into one of your own
+    #[command(after_help = help::NEW)]
+    New(New),
     /// Ask a plugin what its fixtures ask, and compare what comes of it
     #[command(after_help = help::TEST)]
     Test(Test),
@@ -28,6 +31,39 @@ pub(crate) enum Plugin {
     /// Put compiled plugins into a program
     #[command(hide = true)]
     Pack(Pack),
+}
+
+/// `runner plugin new`
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// Its name, which is also its provider prefix or its assertion type: my-grader
+    pub(crate) name: String,
+    /// The language that it is written in
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    pub(crate) lang: Language,
+    /// What it is: what grades answers, or what answers prompts
+    #[arg(long, value_name = "KIND", value_enum)]
+    pub(crate) kind: PluginKind,
+}
+
+/// A language that plugins can be begun in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// Rust, for wasm32-wasip2
+    Rust,
+    /// JavaScript, in QuickJS
+    Js,
+    /// Python, in CPython
+    Python,
+}
+
+/// What a plugin is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PluginKind {
+    /// A grader: it serves an assertion type
+    Assertion,
+    /// A client of a model's API: it serves provider ids
+    Provider,
 }
 
 /// `runner plugin test`

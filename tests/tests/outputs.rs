@@ -295,6 +295,31 @@ fn a_difference_names_what_changed_and_which_cases() {
 
     let told = first.again().args(["diff", &before, "latest"]).finish();
     assert_snapshot!(told.told());
+    regressions(&first, &before);
+}
+
+/// One of two cases broke.
+fn regressions(first: &Finished, before: &str) {
+    let gated = |gate: &str| {
+        let line = ["diff", before, "--fail-on", gate, "--rows", "0"];
+        first.again().args(line).finish()
+    };
+    assert_snapshot!("a_regression_ends_a_job", gated("regression:49%").told());
+    let allowed = gated("regression:50%");
+    allowed.expect_code(0);
+    let last =
+        "\nNo regression: 1 of 2 cases (50.0 %) passed before and not any more, at most 50 % may\n";
+    assert!(allowed.stdout.ends_with(last), "{}", allowed.stdout);
+    let line = ["diff", before, "--fail-on", "regression", "--json"];
+    let gated = first.again().args(line).finish();
+    gated.expect_code(100);
+    assert_eq!(
+        gated.stdout_json()["failOn"],
+        json!({
+            "regression": { "mostPercent": 0.0, "broke": 1, "cases": 2 }, "notRun": 0, "exitCode": 100,
+            "reason": "1 of 2 cases (50.0 %) passed before and not any more, none may",
+        })
+    );
 }
 
 #[test]

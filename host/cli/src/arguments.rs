@@ -35,7 +35,7 @@ mod words;
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
-pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
+pub(crate) use kept::{Check, Config, Diff, Export, Import, Init, Regression};
 pub(crate) use learnt::{Completions, Man};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{

@@ -5,7 +5,7 @@
 //! | 0 | all cases passed, or enough of them for the threshold |
 //! | 1 | internal error, also: a results file could not be written |
 //! | 2 | usage or config error, or no case at all: nothing was run |
-//! | 100 | pass rate below the threshold (the code can be chosen) |
+//! | 100 | pass rate below the threshold, or a comparison worse than it may be (the code can be chosen) |
 //! | 130 | interrupted; what was done is kept |
 //!
 //! No one place decides them all, since some roads must not wait for others. In the order in which a
@@ -22,6 +22,7 @@
 //! | `commands::fixtures`: something came otherwise than expected | 100 |
 //! | `commands::view`: Ctrl-C, which is how it ends | 0 |
 //! | `verdict`: a run has ended | 0, 2, 100 (or what the person chose), 130 |
+//! | `commands::diff::gate`: two runs were compared, with `--fail-on` | 0, 2, 100 (or what the person chose) |
 //! | `commands::eval`: then a file, the events or the recording is not whole | 1 in its place |
 //! | `commands::eval::watch`: a signal between two runs, or in one | 130, or the last run's |
 //! | `signals`, on its own thread: asked again and again, or once when all is stored | 130 |

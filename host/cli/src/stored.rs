@@ -15,7 +15,7 @@ use runner_eval::record::{AnnotationRecord, CaseRecord};
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{ColumnHead, End, Metrics, Summary, Tally};
 use runner_gateway::Statement;
-use runner_store::{Annotation, Row, RunInfo, RunState, Store, StoreError};
+use runner_store::{Annotation, Outcome, Row, RunInfo, RunState, Store, StoreError};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -114,9 +114,7 @@ impl StoredRun {
         let mut summary = Summary {
             run_id: self.info.id.clone(),
             end: end(self.info.state, left.get("end").and_then(Value::as_str)),
-            total: number("total")
-                .or(self.options["total"].as_u64())
-                .unwrap_or(all.count()),
+            total: self.planned().unwrap_or(all.count()),
             duration: Duration::from_millis(number("durationMs").unwrap_or(written.max(0) as u64)),
             concurrency: self.options["maxConcurrency"].as_u64().unwrap_or(1) as usize,
             all,
@@ -163,6 +161,19 @@ impl StoredRun {
     fn said(&self) -> anyhow::Result<HashMap<String, Annotation>> {
         let said = self.store.annotations(&self.info.id)?.into_iter();
         Ok(said.map(|it| (it.row_id, it.annotation)).collect())
+    }
+
+    /// Cases of the plan that have not ended.
+    pub(crate) fn not_run(&self) -> u64 {
+        let outcomes = &self.info.outcomes;
+        let ended = outcomes.total() - outcomes.of(Outcome::Cancelled);
+        self.planned().unwrap_or(ended).saturating_sub(ended)
+    }
+
+    /// Cases of the plan, as far as the run says.
+    fn planned(&self) -> Option<u64> {
+        let told = self.left()["total"].as_u64();
+        told.or(self.options["total"].as_u64())
     }
 
     /// The summary that the run left.

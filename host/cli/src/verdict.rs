@@ -54,6 +54,11 @@ impl Policy {
         Ok(policy)
     }
 
+    /// The exit code where too little passed.
+    pub(crate) fn code(self) -> u8 {
+        self.code
+    }
+
     /// The exit code of a run, and why it is not 0.
     pub(crate) fn verdict(self, facts: Facts) -> Verdict {
         let Facts {
@@ -89,10 +94,7 @@ impl Policy {
                 format!("pass rate {percent} is below {threshold} %"),
             );
         }
-        Verdict {
-            code: SUCCESS,
-            reason: None,
-        }
+        Verdict::GOOD
     }
 }
 
@@ -130,7 +132,14 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    fn because(code: u8, reason: String) -> Self {
+    /// Good enough.
+    pub(crate) const GOOD: Self = Self {
+        code: SUCCESS,
+        reason: None,
+    };
+
+    /// One that is not good enough, and why.
+    pub(crate) fn because(code: u8, reason: String) -> Self {
         Self {
             code,
             reason: Some(reason),

@@ -9,7 +9,8 @@
 //!
 //! - [`Viewer`] listens on the loopback interface, lets one browser in, and serves until it is told
 //!   to end;
-//! - [`pairing`] says which columns and cases of two runs are the same one.
+//! - [`pairing`] says which columns and cases of two runs are the same one;
+//! - [`significance`] says whether they differ by more than chance.
 //!
 //! What models and datasets say is hostile. It stands on a page as text or as Markdown of which
 //! nothing is left that could run or load; a content security policy allows no script but ours;
@@ -28,7 +29,7 @@ pub mod pairing;
 mod record;
 mod request;
 mod server;
-mod significance;
+pub mod significance;
 mod site;
 mod sums;
 

@@ -10,15 +10,20 @@ const EXACT: u64 = 1000;
 
 /// Cases of a comparison by how they came out before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Pairs {
-    pub(crate) both: u64,
-    pub(crate) worse: u64,
-    pub(crate) better: u64,
-    pub(crate) neither: u64,
+pub struct Pairs {
+    /// They passed both times.
+    pub both: u64,
+    /// They passed before, and not after.
+    pub worse: u64,
+    /// They passed after, and not before.
+    pub better: u64,
+    /// They passed neither time.
+    pub neither: u64,
 }
 
 impl Pairs {
-    pub(crate) fn add(&mut self, before: bool, after: bool) {
+    /// Counts a case: whether it passed before and after.
+    pub fn add(&mut self, before: bool, after: bool) {
         *match (before, after) {
             (true, true) => &mut self.both,
             (true, false) => &mut self.worse,
@@ -27,13 +32,14 @@ impl Pairs {
         } += 1;
     }
 
-    pub(crate) fn total(&self) -> u64 {
+    /// All of them.
+    pub fn total(&self) -> u64 {
         self.both + self.worse + self.better + self.neither
     }
 
     /// The change of the pass rate, and its 95 % interval (Wald's for paired shares, with continuity
     /// correction, so that it says what the test says).
-    pub(crate) fn change(&self) -> (f64, f64, f64) {
+    pub fn change(&self) -> (f64, f64, f64) {
         let (n, worse, better) = (self.total() as f64, self.worse as f64, self.better as f64);
         if self.total() == 0 {
             return (0.0, 0.0, 0.0);
@@ -52,7 +58,7 @@ impl Pairs {
     }
 
     /// How likely a difference at least as large is by chance (two-sided).
-    pub(crate) fn p_value(&self) -> f64 {
+    pub fn p_value(&self) -> f64 {
         let (n, least) = (self.worse + self.better, self.worse.min(self.better));
         if n == 0 {
             return 1.0;
@@ -73,7 +79,7 @@ impl Pairs {
     }
 
     /// In words.
-    pub(crate) fn told(&self) -> String {
+    pub fn told(&self) -> String {
         let p = self.p_value();
         let told = if p < 0.001 {
             "p < 0.001".to_owned()

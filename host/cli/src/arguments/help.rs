@@ -153,10 +153,13 @@ pub(super) const DIFF: &str = "\
 Examples:
   runner diff run-20261120                  that run with the newest
   runner diff run-1 run-2 --json            for programs: every changed case
+  runner diff run-1 latest --fail-on regression:2%   a job fails if more than 2 % of the cases got worse
 
 Cases are paired by description, variables and repeat, columns by provider and prompt, and
 then by either of them: an edited prompt or another model is compared with what it was.
-The exit code is 0 whatever changed.";
+
+Exit codes: 0 whatever changed; with --fail-on 100 if too many cases that are in both runs passed
+before and don't any more, or if B has cases that were not run, and 2 if no case is in both.";
 
 /// Below the long help.
 pub(super) fn long() -> String {

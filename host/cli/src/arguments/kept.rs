@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::numbers::whole;
+use super::numbers::{percent, whole};
 use super::{Eval, NEWEST, elsewhere, help};
 use crate::failure::Failure;
 
@@ -69,6 +69,28 @@ pub(crate) struct Diff {
     /// Show at most N cases of each kind of change
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>, conflicts_with = "json")]
     pub(crate) rows: usize,
+    /// End with exit code 100 if a case passed before and does not any more, or more than N % of the cases
+    #[arg(long, value_name = "regression[:N%]", value_parser = regression)]
+    pub(crate) fail_on: Option<Regression>,
+}
+
+/// How many of the cases that are in both runs may have passed before and not any more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Regression {
+    /// Percent, 0 to 100.
+    pub(crate) most: f64,
+}
+
+/// `regression` or `regression:N%`.
+fn regression(text: &str) -> Result<Regression, &'static str> {
+    let wrong =
+        "not `regression`, nor `regression:N%` with N from 0 to 100, for example regression:2%";
+    let rest = text.strip_prefix("regression").ok_or(wrong)?;
+    if rest.is_empty() {
+        return Ok(Regression { most: 0.0 });
+    }
+    let number = rest.strip_prefix(':').ok_or(wrong)?;
+    percent(number).map(|most| Regression { most }).ok_or(wrong)
 }
 
 /// `runner init`
@@ -103,6 +125,26 @@ pub(crate) struct Check {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gate_is_read_with_its_share_or_without() {
+        let table = [
+            ("regression", Some(0.0)),
+            ("regression:2%", Some(2.0)),
+            ("regression:0.5", Some(0.5)),
+            ("regression: 3 %", Some(3.0)),
+            ("regression:", None),
+            ("regression:-1%", None),
+            ("regression:101%", None),
+            ("regression:NaN", None),
+            ("regressions", None),
+            ("2%", None),
+        ];
+        for (text, expected) in table {
+            let read = regression(text).ok().map(|it| it.most);
+            assert_eq!(read, expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_run_is_named_in_our_form_or_in_promptfoos() {

@@ -21,3 +21,10 @@ pub(super) fn milliseconds(text: &str) -> Result<Duration, &'static str> {
     let number = text.parse().map(Duration::from_millis);
     number.map_err(|_| "not a whole number of milliseconds, for example 5000")
 }
+
+/// Percent from 0 to 100; a sign for it may stand behind.
+pub(super) fn percent(text: &str) -> Option<f64> {
+    let number = text.trim().trim_end_matches('%').trim_end();
+    let percent: f64 = number.parse().ok()?;
+    (0.0..=100.0).contains(&percent).then_some(percent)
+}

@@ -2,8 +2,8 @@
 //!
 //! First what changed in what was asked: prompts, providers, plugins, graders. Then, for each
 //! pair of columns, the sums; then the cases that ended differently, the worst first. The exit
-//! code says only whether the comparison could be made: whether a change is bad is for the
-//! reader, and `eval` has an exit code about that.
+//! code says only whether the comparison could be made, since whether a change is bad is for the
+//! reader; unless `--fail-on` asks for more.
 
 use std::io::Write;
 
@@ -18,13 +18,16 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::stdout;
 use crate::stored::{self, StoredRun};
+use crate::verdict::Policy;
 
 mod cases;
 mod columns;
+mod gate;
 mod told;
 
 use cases::{Ended, Index, Kind};
 use columns::{Changes, ComparedRun};
+use gate::Gate;
 use told::Sums;
 
 /// Compares two runs.
@@ -32,6 +35,7 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
     let Some(store) = setting.existing_store()? else {
         return Err(stored::unfound(StoreError::NoRuns));
     };
+    let policy = Policy::from_environment(&setting.environment)?;
     let find = |wanted| StoredRun::find(store.clone(), wanted);
     let (before, after) = (find(&arguments.before)?, find(&arguments.after)?);
     if before.info.id == after.info.id {
@@ -39,13 +43,38 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
         return Err(Failure::usage(message).help("`runner list` shows the runs that are kept"));
     }
     let comparison = Comparison::new(&store, &before, &after)?;
+    let gate = arguments.fail_on.map(|allowed| Gate {
+        allowed,
+        not_run: after.not_run(),
+        code: policy.code(),
+    });
+    let mut verdict = None;
     if arguments.json {
-        stdout::stream_json(|out| json(out, &comparison))?;
+        stdout::stream_json(|out| {
+            let totals = json(out, &comparison)?;
+            if let Some(gate) = &gate {
+                let judged = gate.judge(&totals);
+                write!(out, ",\n\"failOn\":{}", gate.json(&totals, &judged))?;
+                verdict = Some(judged);
+            }
+            Ok(writeln!(out, "}}")?)
+        })?;
     } else {
-        let text = told::text(&comparison, arguments.rows, setting.terminal.width)?;
+        let width = setting.terminal.width;
+        let (mut text, totals) = told::text(&comparison, arguments.rows, width)?;
+        if let Some(gate) = &gate {
+            let judged = gate.judge(&totals);
+            text.push_str(&gate.text(&totals, &judged));
+            verdict = Some(judged);
+        }
         stdout::print(&text)?;
     }
-    Ok(SUCCESS)
+    Ok(match (gate, verdict) {
+        (None, _) => SUCCESS,
+        (Some(_), Some(judged)) => judged.code,
+        // Who reads it has gone; what it comes to is the same.
+        (Some(gate), None) => gate.judge(&comparison.walk(|_| Ok(()))?).code,
+    })
 }
 
 /// Two runs, their columns paired.
@@ -139,7 +168,7 @@ impl<'a> Comparison<'a> {
                 *count += u64::from(causes.contains(word));
             }
             if let Some(sums) = totals.columns.get_mut(column) {
-                sums.add(before, &after, kind);
+                sums.add(before, &after);
             }
             see(&Compared {
                 record: &record,
@@ -161,8 +190,8 @@ fn read(row: &Row) -> anyhow::Result<(CaseRecord, Ended)> {
     Ok((record, ended))
 }
 
-/// The comparison as one document; cases are written as they are found.
-fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<()> {
+/// The comparison as one document, but for the bracket at its end; cases are written as they are found.
+fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<Totals> {
     let Comparison { before, after, .. } = comparison;
     let (was, is) = (json!(before.info.id), json!(after.info.id));
     write!(out, "{{\"before\":{was},\"after\":{is},\n\"changed\":[")?;
@@ -209,11 +238,11 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<()> 
         .map(|(word, count)| ((*word).to_owned(), json!(count)))
         .collect();
     let only_before: Value = totals.only_before.iter().map(Ended::json).collect();
-    writeln!(
+    write!(
         out,
-        "\n],\n\"casesWithChanged\":{},\n\"columns\":{columns},\n\"onlyBefore\":{only_before},\n\"onlyAfter\":{}}}",
+        "\n],\n\"casesWithChanged\":{},\n\"columns\":{columns},\n\"onlyBefore\":{only_before},\n\"onlyAfter\":{}",
         Value::Object(causes),
         totals.only_after
     )?;
-    Ok(())
+    Ok(totals)
 }

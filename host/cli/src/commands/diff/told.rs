@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use runner_eval::record::CaseRecord;
+use runner_eval::record::{CaseRecord, Outcome};
 use runner_view::pairing;
+use runner_view::significance::Pairs;
 use serde_json::{Value, json};
 
 use super::cases::{Ended, Kind};
@@ -26,27 +27,25 @@ const REASON_CHARS: usize = 200;
 /// Sums over the cases of one pair of columns that are in both runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sums {
-    cases: u64,
-    passed: [u64; 2],
-    broke: u64,
-    fixed: u64,
+    /// How they ended before and after.
+    pub(super) pairs: Pairs,
     score: [f64; 2],
-    cost: [f64; 2],
+    /// US dollars, where a case has a cost.
+    cost: [Option<f64>; 2],
     /// Sums of milliseconds, over the cases answered in both runs, so that they compare.
     latency_ms: [u64; 2],
     answered: u64,
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, before: &Ended, after: &Ended, kind: Kind) {
-        use runner_eval::record::Outcome::Passed;
-        self.cases += 1;
-        self.broke += u64::from(kind == Kind::Broke);
-        self.fixed += u64::from(kind == Kind::Fixed);
+    pub(super) fn add(&mut self, before: &Ended, after: &Ended) {
+        let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
+        self.pairs.add(passed(before), passed(after));
         for (side, ended) in [before, after].into_iter().enumerate() {
-            self.passed[side] += u64::from(ended.outcome == Passed);
             self.score[side] += ended.score;
-            self.cost[side] += ended.cost.unwrap_or(0.0);
+            if let Some(cost) = ended.cost {
+                *self.cost[side].get_or_insert_default() += cost;
+            }
         }
         if let (Some(was), Some(is)) = (before.latency_ms, after.latency_ms) {
             self.answered += 1;
@@ -59,19 +58,53 @@ impl Sums {
         self.latency_ms[side].checked_div(self.answered)
     }
 
+    /// Cases that passed, before and after.
+    fn passed(&self) -> [u64; 2] {
+        let Pairs {
+            both,
+            worse,
+            better,
+            ..
+        } = self.pairs;
+        [both + worse, both + better]
+    }
+
     /// For `--json`: each pair is before, after.
     pub(super) fn json(&self) -> Value {
-        let mean = |side: usize| (self.cases > 0).then(|| self.score[side] / self.cases as f64);
+        let cases = self.pairs.total();
+        let mean = |side: usize| (cases > 0).then(|| self.score[side] / cases as f64);
+        let (change, low, high) = self.pairs.change();
         json!({
-            "cases": self.cases, "broke": self.broke, "fixed": self.fixed, "passed": self.passed,
+            "cases": cases, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
             "meanScore": [mean(0), mean(1)], "cost": self.cost,
             "meanLatencyMs": [self.mean_ms(0), self.mean_ms(1)],
+            "passRateChange": { "change": change, "interval": [low, high], "pValue": self.pairs.p_value() },
+        })
+    }
+
+    /// Whether the change of the pass rate says something; nothing where no case came out differently.
+    fn significance(&self) -> Option<String> {
+        let pairs = &self.pairs;
+        let (change, low, high) = pairs.change();
+        let points = |share: f64| format!("{:+.1}", share * 100.0);
+        (pairs.worse + pairs.better > 0).then(|| {
+            format!(
+                "{} points [{}, {}], {}",
+                points(change),
+                points(low),
+                points(high),
+                pairs.told()
+            )
         })
     }
 }
 
-/// The whole comparison; `rows`: cases of each kind.
-pub(super) fn text(comparison: &Comparison<'_>, rows: usize, width: u16) -> anyhow::Result<String> {
+/// The whole comparison, and what it comes to; `rows`: cases of each kind.
+pub(super) fn text(
+    comparison: &Comparison<'_>,
+    rows: usize,
+    width: u16,
+) -> anyhow::Result<(String, Totals)> {
     let mut lines: Vec<(Kind, u64, Vec<String>)> =
         Kind::TOLD.map(|kind| (kind, 0, Vec::new())).into();
     let totals = comparison.walk(|case| {
@@ -99,6 +132,7 @@ pub(super) fn text(comparison: &Comparison<'_>, rows: usize, width: u16) -> anyh
     text.push_str(&changes(&comparison.changes, &totals));
     text.push('\n');
     text.push_str(&columns(comparison, &totals, width));
+    text.push_str(&significance(&totals));
     for (kind, count, told) in lines.iter().filter(|(_, count, _)| *count > 0) {
         let _ = writeln!(text, "\n{} ({}):", title(*kind), figures::count(*count));
         for line in told {
@@ -114,7 +148,7 @@ pub(super) fn text(comparison: &Comparison<'_>, rows: usize, width: u16) -> anyh
         text.push_str("\nNo case that is in both runs ended differently.\n");
     }
     text.push_str(&apart(comparison, &totals, rows)?);
-    Ok(text)
+    Ok((text, totals))
 }
 
 // Writing to a string can't fail, here and above.
@@ -197,20 +231,42 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
                 let ms = sums.mean_ms(side).map(Duration::from_millis);
                 ms.map_or_else(|| "–".to_owned(), figures::duration)
             };
-            let cases = sums.cases.max(1) as f64;
+            let cost = |side: usize| {
+                let cost = sums.cost[side].map(figures::dollars);
+                cost.unwrap_or_else(|| "–".to_owned())
+            };
+            let cases = sums.pairs.total().max(1) as f64;
+            let passed = sums.passed();
             vec![
                 visible::line(&visible::cut(&name, NAME_CHARS)).into_owned(),
-                figures::count(sums.cases),
-                pair(&|side| figures::count(sums.passed[side])),
-                figures::count(sums.broke),
-                figures::count(sums.fixed),
+                figures::count(sums.pairs.total()),
+                pair(&|side| figures::count(passed[side])),
+                figures::count(sums.pairs.worse),
+                figures::count(sums.pairs.better),
                 pair(&|side| format!("{:.2}", sums.score[side] / cases)),
                 pair(&latency),
-                pair(&|side| figures::dollars(sums.cost[side])),
+                pair(&cost),
             ]
         })
         .collect();
     listing::render(&headings, &rows, width)
+}
+
+/// The change of each column's pass rate, and whether it may be chance: what the pages of `view` say of
+/// it, in one line.
+fn significance(totals: &Totals) -> String {
+    let mut text = String::new();
+    for (idx, sums) in totals.columns.iter().enumerate() {
+        if let Some(told) = sums.significance() {
+            let _ = writeln!(text, "  ({idx}) {told}");
+        }
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!(
+        "\nPass rate, with the 95 % interval of its change (paired), and McNemar's test:\n{text}"
+    )
 }
 
 fn title(kind: Kind) -> &'static str {

@@ -1,0 +1,161 @@
+//! `--fail-on`: whether a comparison is bad enough to end a job.
+//!
+//! What counts are cases, not the pass rate: one that broke is not made up for by another that passes
+//! now. And it is never green for what did not run: neither where cases of the later run are missing,
+//! nor where no case is in both.
+
+use serde_json::{Value, json};
+
+use super::Totals;
+use crate::arguments::Regression;
+use crate::exit::USAGE;
+use crate::figures;
+use crate::verdict::Verdict;
+
+/// What is asked of the later run.
+pub(super) struct Gate {
+    pub(super) allowed: Regression,
+    /// Cases of the later run that have not ended.
+    pub(super) not_run: u64,
+    /// The exit code where it is not held.
+    pub(super) code: u8,
+}
+
+impl Gate {
+    /// The exit code of a comparison, and why it is not 0.
+    pub(super) fn judge(&self, totals: &Totals) -> Verdict {
+        let (broke, cases) = counted(totals);
+        if cases == 0 {
+            let why = "no case is in both runs, so nothing was compared";
+            return Verdict::because(USAGE, why.to_owned());
+        }
+        if self.not_run > 0 {
+            let missing = figures::counted(self.not_run, "case", "cases");
+            let verb = if self.not_run == 1 { "was" } else { "were" };
+            let why = format!("{missing} of the later run {verb} not run");
+            return Verdict::because(self.code, why);
+        }
+        if broke as f64 * 100.0 > self.allowed.most * cases as f64 {
+            let why = format!("{}, {}", regressed(broke, cases), self.limit());
+            return Verdict::because(self.code, why);
+        }
+        Verdict::GOOD
+    }
+
+    fn limit(&self) -> String {
+        match self.allowed.most {
+            0.0 => "none may".to_owned(),
+            most => format!("at most {most} % may"),
+        }
+    }
+
+    /// Below the comparison.
+    pub(super) fn text(&self, totals: &Totals, verdict: &Verdict) -> String {
+        match &verdict.reason {
+            Some(reason) => format!("\nExit code {}: {reason}\n", verdict.code),
+            None => {
+                let (broke, cases) = counted(totals);
+                format!(
+                    "\nNo regression: {}, {}\n",
+                    regressed(broke, cases),
+                    self.limit()
+                )
+            }
+        }
+    }
+
+    /// For `--json`.
+    pub(super) fn json(&self, totals: &Totals, verdict: &Verdict) -> Value {
+        let (broke, cases) = counted(totals);
+        json!({
+            "regression": { "mostPercent": self.allowed.most, "broke": broke, "cases": cases },
+            "notRun": self.not_run,
+            "exitCode": verdict.code,
+            "reason": verdict.reason,
+        })
+    }
+}
+
+/// Cases that broke, and all that are in both runs.
+fn counted(totals: &Totals) -> (u64, u64) {
+    let columns = totals.columns.iter();
+    columns.fold((0, 0), |(broke, cases), sums| {
+        (broke + sums.pairs.worse, cases + sums.pairs.total())
+    })
+}
+
+fn regressed(broke: u64, cases: u64) -> String {
+    let (share, of) = (
+        figures::percent(broke, cases),
+        figures::counted(cases, "case", "cases"),
+    );
+    let broke = figures::count(broke);
+    format!("{broke} of {of} ({share}) passed before and not any more")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::told::Sums;
+    use super::*;
+
+    fn totals(columns: &[(u64, u64)]) -> Totals {
+        let sums = |(worse, both): &(u64, u64)| {
+            let mut sums = Sums::default();
+            (sums.pairs.worse, sums.pairs.both) = (*worse, *both);
+            sums
+        };
+        Totals {
+            columns: columns.iter().map(sums).collect(),
+            causes: Vec::new(),
+            only_after: 3,
+            only_before: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn cases_that_broke_are_held_against_what_may() {
+        let table = [
+            (0.0, 0, &[(0, 4), (0, 4)][..], 0, ""),
+            (
+                0.0,
+                0,
+                &[(1, 99), (0, 100)],
+                7,
+                "1 of 200 cases (0.5 %) passed before and not any more, none may",
+            ),
+            (0.5, 0, &[(1, 99), (0, 100)], 0, ""),
+            (
+                0.5,
+                0,
+                &[(1, 99), (1, 99)],
+                7,
+                "2 of 200 cases (1.0 %) passed before and not any more, at most 0.5 % may",
+            ),
+            (100.0, 0, &[(4, 0)], 0, ""),
+            (
+                100.0,
+                1,
+                &[(0, 4)],
+                7,
+                "1 case of the later run was not run",
+            ),
+            (
+                100.0,
+                0,
+                &[(0, 0)],
+                2,
+                "no case is in both runs, so nothing was compared",
+            ),
+        ];
+        for (most, not_run, columns, code, reason) in table {
+            let gate = Gate {
+                allowed: Regression { most },
+                not_run,
+                code: 7,
+            };
+            let verdict = gate.judge(&totals(columns));
+            let told = (verdict.code, verdict.reason.unwrap_or_default());
+            assert_eq!(told, (code, reason.to_owned()), "{most} {columns:?}");
+        }
+    }
+}

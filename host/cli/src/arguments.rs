@@ -48,7 +48,7 @@ pub(crate) use trust::{Lock, Trust, TrustFlags};
 pub(crate) use view::View;
 pub(crate) use words::Words;
 
-use numbers::{milliseconds, some, whole};
+use numbers::{milliseconds, min_pass_rate, some, whole};
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -203,6 +203,9 @@ pub(crate) struct Eval {
     /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html or .junit.xml; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
+    /// End with exit code 0 if at least PERCENT of the cases pass, over the config's `thresholds` and RUNNER_PASS_RATE_THRESHOLD [default: 100]
+    #[arg(long, value_name = "PERCENT", value_parser = min_pass_rate, help_heading = "Results")]
+    pub(crate) min_pass_rate: Option<f64>,
     /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
     #[arg(long, overrides_with = "no_csv_raw", help_heading = "Results")]
     pub(crate) csv_raw: bool,

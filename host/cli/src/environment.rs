@@ -48,7 +48,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_PASS_RATE_THRESHOLD",
-        about: "percent of cases that must pass (default 100) *",
+        about: "percent of cases that must pass, where neither --min-pass-rate nor the config says (default 100) *",
     },
     Variable {
         name: "RUNNER_FAILED_TEST_EXIT_CODE",

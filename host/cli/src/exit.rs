@@ -5,7 +5,7 @@
 //! | 0 | all cases passed, or enough of them for the threshold |
 //! | 1 | internal error, also: a results file could not be written |
 //! | 2 | usage or config error, or no case at all: nothing was run |
-//! | 100 | pass rate below the threshold, or a comparison worse than it may be (the code can be chosen) |
+//! | 100 | pass rate below the threshold, a metric beside its own, or a comparison worse than it may be (the code can be chosen) |
 //! | 130 | interrupted; what was done is kept |
 //!
 //! No one place decides them all, since some roads must not wait for others. In the order in which a

@@ -37,6 +37,7 @@ mod stored;
 mod table;
 mod talk;
 mod terminal;
+mod thresholds;
 mod verdict;
 
 use failure::Failure;

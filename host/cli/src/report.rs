@@ -17,6 +17,7 @@ use runner_gateway::Statement;
 use crate::figures;
 use crate::findings::{Cause, Causes, Findings};
 use crate::listing::{self, Side};
+use crate::thresholds::{self, ThresholdCheck};
 use crate::verdict::Verdict;
 use crate::visible;
 
@@ -51,6 +52,7 @@ pub(crate) fn render(
     text.push_str(&totals(summary));
     repeats(&mut text, &summary.repeats);
     derived(&mut text, summary);
+    held(&mut text, &thresholds::checks(summary));
     causes(
         &mut text,
         "Failed assertions",
@@ -303,9 +305,7 @@ fn derived(text: &mut String, summary: &Summary) {
         }
         let one = |(name, value): &(String, f64)| {
             let name = visible::line(name);
-            // Four digits, without the zeros at their end.
-            let value = format!("{value:.4}");
-            let value = value.trim_end_matches('0').trim_end_matches('.');
+            let value = figures::number(*value);
             format!("{} {value}", visible::cut(&name, LABEL_CHARS))
         };
         let metrics: Vec<String> = tally.derived.iter().map(one).collect();
@@ -355,6 +355,23 @@ fn repeats(text: &mut String, repeats: &Repeats) {
     let more = flaky.len().saturating_sub(TOP_FLAKY);
     if more > 0 {
         let _ = writeln!(text, "  {} more", figures::count(more as u64));
+    }
+}
+
+/// What was asked of the run, and whether it holds.
+fn held(text: &mut String, checks: &[ThresholdCheck]) {
+    if checks.is_empty() {
+        return;
+    }
+    text.push_str("\nThresholds:\n");
+    for ThresholdCheck {
+        holds,
+        wanted,
+        found,
+    } in checks
+    {
+        let holds = if *holds { "held    " } else { "not held" };
+        let _ = writeln!(text, "  {holds}  {wanted}: {found}");
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context;
-use runner_config::plan::CaseId;
+use runner_config::plan::{CaseId, Thresholds};
 use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
 use runner_eval::record::{AnnotationRecord, CaseRecord};
@@ -16,6 +16,7 @@ use runner_eval::repeats::Repeats;
 use runner_eval::summary::{ColumnHead, End, Metrics, Summary, Tally};
 use runner_gateway::Statement;
 use runner_store::{Annotation, Outcome, Row, RunInfo, RunState, Store, StoreError};
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
@@ -129,6 +130,7 @@ impl StoredRun {
                 let budgets = left["budgets"].as_array().into_iter().flatten();
                 budgets.filter_map(Statement::from_json).collect()
             },
+            thresholds: Thresholds::deserialize(&self.options["thresholds"]).unwrap_or_default(),
         };
         // What works them out stands in the config, not in the rows.
         summary.take_derived(&left["derivedMetrics"]);

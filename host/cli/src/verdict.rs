@@ -6,6 +6,7 @@ use crate::environment::Environment;
 use crate::exit::{BELOW_THRESHOLD, INTERNAL, INTERRUPTED, SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::figures;
+use crate::thresholds::{self, ThresholdCheck};
 
 /// What counts as good enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,7 +61,28 @@ impl Policy {
     }
 
     /// The exit code of a run, and why it is not 0.
-    pub(crate) fn verdict(self, facts: Facts) -> Verdict {
+    pub(crate) fn judge(mut self, summary: &Summary) -> Verdict {
+        // Flag and config win over the environment.
+        self.threshold = summary.thresholds.pass_rate.unwrap_or(self.threshold);
+        let verdict = self.verdict(Facts::from(summary));
+        if verdict.code != SUCCESS && verdict.code != self.code {
+            return verdict;
+        }
+        // The pass rate is in the verdict already.
+        let rate = usize::from(summary.thresholds.pass_rate.is_some());
+        let checks = thresholds::checks(summary).into_iter().skip(rate);
+        let broken = checks.filter(|check| !check.holds);
+        let broken = broken.map(|ThresholdCheck { wanted, found, .. }| {
+            format!("threshold not held: {wanted}: {found}")
+        });
+        let reasons: Vec<String> = verdict.reason.iter().cloned().chain(broken).collect();
+        if reasons.is_empty() {
+            return verdict;
+        }
+        Verdict::because(self.code, reasons.join("; "))
+    }
+
+    fn verdict(self, facts: Facts) -> Verdict {
         let Facts {
             end,
             total,
@@ -85,8 +107,7 @@ impl Policy {
             let cases = figures::counted(total, "case was", "cases were");
             return Verdict::because(USAGE, format!("{cases} planned and none was run"));
         }
-        let rate = passed as f64 * 100.0;
-        if rate < self.threshold * total as f64 {
+        if !thresholds::passes(passed, total, self.threshold) {
             let percent = figures::percent(passed, total);
             let threshold = self.threshold;
             return Verdict::because(
@@ -98,17 +119,17 @@ impl Policy {
     }
 }
 
-/// What the exit code of a run depends on.
+/// What the exit code of a run depends on, beside its metrics.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts {
+struct Facts {
     /// Why the run ended.
-    pub(crate) end: End,
+    end: End,
     /// Cases that the plan holds.
-    pub(crate) total: u64,
+    total: u64,
     /// Cases that passed.
-    pub(crate) passed: u64,
+    passed: u64,
     /// Cases without a row.
-    pub(crate) not_run: u64,
+    not_run: u64,
 }
 
 impl From<&Summary> for Facts {

@@ -29,6 +29,7 @@ pub(crate) mod tasks;
 pub(crate) mod test_case;
 pub(crate) mod test_options;
 pub(crate) mod test_sources;
+pub(crate) mod thresholds;
 pub(crate) mod vars;
 
 use std::collections::BTreeMap;

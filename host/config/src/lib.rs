@@ -43,6 +43,7 @@ pub use catalog::{AbsentLanguage, Catalog};
 pub use elements::budget::microusd;
 pub use elements::plugins::{PluginEntry, PluginLimits};
 pub use elements::test_options::is_of_the_answer;
+pub use elements::thresholds::pass_rate;
 pub use environment::{VARIABLES, Variable};
 pub use filters::{
     Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Pattern, PatternError,

@@ -53,6 +53,8 @@ pub struct Overrides {
     pub prices: Arc<PriceList>,
     /// `--max-cost`, `--max-tokens`, `--max-requests`.
     pub budget: Budget,
+    /// `--min-pass-rate`: percent, over `thresholds.passRate`.
+    pub min_pass_rate: Option<f64>,
 }
 
 /// Flags that stand for keys of a config; each replaces the config's own.

@@ -32,6 +32,7 @@ mod prices;
 mod provider;
 mod question;
 mod render;
+mod threshold;
 mod variables;
 pub(crate) mod weight;
 
@@ -50,6 +51,7 @@ pub use price_list::{ModelPrice, PriceList};
 pub use prices::{ListedPrice, Prices};
 pub use provider::{EnvRead, Provider, ProviderProgram};
 pub use question::{PlannedTask, Question, QuestionBudget};
+pub use threshold::{MetricThreshold, Thresholds};
 pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
@@ -100,6 +102,8 @@ pub struct Plan {
     pub extensions: Vec<Extension>,
     /// Metrics of metrics, in the order in which they are worked out.
     pub derived_metrics: Vec<DerivedMetric>,
+    /// What it has to come to.
+    pub thresholds: Thresholds,
     /// Filters that the config adds to templates, by name.
     pub filters: Arc<BTreeMap<String, Arc<Script>>>,
     /// The variables of the process's environment that texts other than providers take in, so

@@ -22,7 +22,7 @@ use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
     Document, Reading, default_test, derived_metrics, extensions, last, options, output_path,
-    prices, prompts, questions, scenarios,
+    prices, prompts, questions, scenarios, thresholds,
 };
 use crate::filters::Filters;
 use crate::load::{Config, Source};
@@ -43,7 +43,7 @@ mod unset;
 use before_all::Changed;
 
 /// Keys of a config.
-pub(crate) const KNOWN: [&str; 31] = [
+pub(crate) const KNOWN: [&str; 32] = [
     "$schema",
     "assertionTemplates",
     "budget",
@@ -72,6 +72,7 @@ pub(crate) const KNOWN: [&str; 31] = [
     "targets",
     "tasks",
     "tests",
+    "thresholds",
     "tracing",
     "writeLatestResults",
     "$ref",
@@ -182,17 +183,14 @@ impl Config {
         let asked = asked(&documents, &groups, &prompts, &self.overrides.given);
         let judges = JudgeBook::new(&asked.columns, &groups);
         let collector = VarCollector::default();
-        let readings = documents.iter().map(|one| one.reading);
-        let readers: Vec<TestReader<'_>> = readings
-            .map(|reading| {
-                let columns = &asked.columns[..asked.of_tests.unwrap_or_default()];
-                TestReader::new(reading, &collector, &judges, columns, options.repeat)
-            })
+        let columns = &asked.columns[..asked.of_tests.unwrap_or_default()];
+        let readers: Vec<TestReader<'_>> = documents
+            .iter()
+            .map(|one| TestReader::new(one.reading, &collector, &judges, columns, options.repeat))
             .collect();
         let tests = self.tests(&roots, &readers, &asked, changed.as_deref());
         drop(readers);
-        let judges = judges.into_judges();
-        let providers = asked.providers();
+        let (judges, providers) = (judges.into_judges(), asked.providers());
         groups.warn_unused(findings);
         together::check_size(&tests, findings);
         let var_files = Arc::new(collector.into_files());
@@ -206,6 +204,7 @@ impl Config {
             description: self.description(&documents, findings),
             tags: tags(&roots, &ranked, &self.overrides, findings),
             derived_metrics: derived_metrics::read(&documents, chosen.columns.len()),
+            thresholds: thresholds::of_run(self.overrides.min_pass_rate, &documents),
             columns: chosen.columns,
             tests: chosen.tests,
             providers,

@@ -13,7 +13,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::elements::{
-    assertions, budget, limits, options, providers, scenarios, tasks, test_case,
+    assertions, budget, limits, options, providers, scenarios, tasks, test_case, thresholds,
 };
 use crate::planning;
 
@@ -130,6 +130,7 @@ fn config(key: &str) -> Value {
             reference_in_all("budget"),
             "what the run may spend: dollars, tokens, requests",
         ),
+        "thresholds" => of_run(),
         "limits" => {
             json!({ "type": "object", "additionalProperties": reference("limits"), "description": "groups of limits that providers share" })
         }
@@ -160,6 +161,29 @@ fn config(key: &str) -> Value {
         "assertionTemplates" => any_map("assertions by name, for `$ref`"),
         _ => json!({}),
     }
+}
+
+fn of_run() -> Value {
+    about(
+        map(&thresholds::KNOWN, &[], threshold),
+        "what the run has to come to, else its exit code is 100",
+    )
+}
+
+fn threshold(key: &str) -> Value {
+    if key == "passRate" {
+        return number("percent of all cases that must pass, 0 to 100");
+    }
+    let bounds = map(
+        &thresholds::KNOWN_OF_METRIC,
+        &[],
+        |_| json!({ "type": ["number", "string"] }),
+    );
+    json!({
+        "type": "object",
+        "additionalProperties": { "anyOf": [{ "type": ["number", "string"] }, bounds] },
+        "description": "by metric what its mean must be at least, or `min` and `max`, in every column",
+    })
 }
 
 /// Keys that may name files of code.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use runner_config::plan::Thresholds;
 use runner_gateway::{LaneSummary, Statement};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -78,6 +79,8 @@ pub struct Summary {
     pub retries: u64,
     /// What this session of the run has spent of each budget.
     pub budgets: Vec<Statement>,
+    /// What it has to come to.
+    pub thresholds: Thresholds,
 }
 
 impl Summary {
@@ -270,6 +273,18 @@ impl Tally {
         self.named.get(name).map(|(sum, _)| sum.value())
     }
 
+    /// What a column has of a metric: a derived one as it was worked out, else the mean of the scores
+    /// that have its name; `None` where there are none.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        let derived = self.derived.iter().find(|(derived, _)| derived == name);
+        let mean = || {
+            let (sum, weight) = self.named.get(name)?;
+            let weight = weight.value();
+            (weight > 0.0).then(|| sum.value() / weight)
+        };
+        derived.map(|(_, value)| *value).or_else(mean)
+    }
+
     /// The column's `metrics` in promptfoo's results file.
     pub fn metrics_json(&self) -> Value {
         let named = |part: fn(&(Sum, Sum)) -> Sum| -> Map<String, Value> {
@@ -394,6 +409,9 @@ mod tests {
         );
         assert_eq!(metrics.unsummed, 2);
         assert_eq!(first.sum_of("1"), Some(1.0));
+        assert_eq!(first.metric("1"), Some(0.5));
+        first.derived = vec![("1".to_owned(), 3.0)];
+        assert_eq!((first.metric("1"), first.metric("none")), (Some(3.0), None));
         let long = named(&mut (0..8).map(|at| at.to_string().repeat(1 << 20)));
         let mut column = Tally::default();
         let mut metrics = Metrics::default();

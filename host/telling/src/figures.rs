@@ -66,6 +66,15 @@ pub fn dollars(amount: f64) -> String {
     }
 }
 
+/// A number with at most four digits behind the point.
+pub fn number(number: f64) -> String {
+    let text = format!("{number:.4}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +126,20 @@ mod tests {
     fn guesses_have_no_fractions() {
         for (ms, text) in [(900, "0 s"), (59_999, "59 s"), (65_300, "1 m 05 s")] {
             assert_eq!(about(Duration::from_millis(ms)), text);
+        }
+    }
+
+    #[test]
+    fn a_number_has_no_zeros_at_its_end() {
+        let cases = [
+            (0.0, "0"),
+            (100.0, "100"),
+            (0.125, "0.125"),
+            (2.0 / 3.0, "0.6667"),
+            (f64::NAN, "NaN"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(number(value), text);
         }
     }
 

@@ -37,7 +37,8 @@ under another that it is given. Cached answers cost nothing. Dollars need a pric
 or `cost` (for a token) in the provider's config.
 
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error, or something was not agreed
-to (nothing was run), 100 pass rate below the threshold, 130 interrupted.";
+to (nothing was run), 100 pass rate below the threshold or another threshold not held, 130
+interrupted.";
 
 /// Below the help of `view`.
 pub(super) const VIEW: &str = "\
@@ -202,10 +203,12 @@ Examples:
   runner export latest -o results.html          a run as a page
 
 Exit codes:
-  0    all cases passed, or enough of them (RUNNER_PASS_RATE_THRESHOLD)
+  0    all cases passed, or enough of them (--min-pass-rate, `thresholds` of the config,
+       RUNNER_PASS_RATE_THRESHOLD)
   1    internal error; also a results or events file that could not be written
   2    usage or config error, or something was not agreed to: nothing was run
-  100  pass rate below the threshold; failed, errored and not-run cases count against it
+  100  pass rate below the threshold, or another threshold not held; failed, errored and not-run
+       cases count against it; also `runner diff --fail-on`
   130  interrupted; what was done is kept
 
 Where things are kept:

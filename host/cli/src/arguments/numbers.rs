@@ -22,6 +22,13 @@ pub(super) fn milliseconds(text: &str) -> Result<Duration, &'static str> {
     number.map_err(|_| "not a whole number of milliseconds, for example 5000")
 }
 
+/// Percent of a run that must pass.
+pub(super) fn min_pass_rate(text: &str) -> Result<f64, &'static str> {
+    let wrong = "not percent, 0 or from 1 to 100, for example 95";
+    let percent = percent(text).ok_or(wrong)?;
+    runner_config::pass_rate(percent).map_err(|_| wrong)
+}
+
 /// Percent from 0 to 100; a sign for it may stand behind.
 pub(super) fn percent(text: &str) -> Option<f64> {
     let number = text.trim().trim_end_matches('%').trim_end();

@@ -40,7 +40,7 @@ use crate::stored::StoredRun;
 use crate::table::{self, TableView};
 use crate::talk::Talk;
 use crate::terminal::Terminal;
-use crate::verdict::{Facts, Policy, Verdict};
+use crate::verdict::{Policy, Verdict};
 
 mod check;
 mod expected;
@@ -118,7 +118,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     };
     // It lives as long as the results are shown: they may be cut short, also where nobody reads.
     let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;
-    let verdict = policy.verdict(Facts::from(&*summary));
+    let verdict = policy.judge(&summary);
     let table = arguments.shows_table();
     let printed = stdout::print(
         &gatherer.look(|findings| results(&summary, findings, &verdict, table, setting.terminal)),
@@ -235,6 +235,7 @@ fn overrides(
         description: arguments.description.clone(),
         tags: texts(&arguments.tag),
         budget: arguments.spending.budget(),
+        min_pass_rate: arguments.min_pass_rate,
         ..inputs(&arguments.inputs, setting, files_read)?
     })
 }

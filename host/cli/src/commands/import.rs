@@ -25,6 +25,7 @@ use crate::output::ColumnRecord;
 use crate::results_file::Unreadable;
 use crate::stdout;
 use crate::stored;
+use crate::thresholds;
 use crate::visible;
 
 mod file;
@@ -228,6 +229,7 @@ fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun
         options_json: json!({
             "maxConcurrency": concurrency.max(1), "repeat": 1,
             "total": survey.ended.saturating_add(file.not_run), "importedFrom": path.to_string_lossy(),
+            "thresholds": thresholds::asked(&file.stats["thresholds"]),
         })
         .to_string(),
         seed: 0,

@@ -12,6 +12,7 @@ use runner_eval::summary::Summary;
 use serde_json::{Value, json};
 
 use super::{ColumnRecord, Run};
+use crate::thresholds;
 
 /// Writes the document.
 ///
@@ -87,6 +88,9 @@ pub(super) fn stats(summary: &Summary) -> Value {
         "withoutAssertions": all.ungraded,
         "budgets": summary.to_json()["budgets"].take(),
     });
+    if let Some(told) = thresholds::json(summary) {
+        stats["thresholds"] = told;
+    }
     if !summary.tasks.is_empty() {
         stats["tasks"] = summary.tasks.stats_json();
     }

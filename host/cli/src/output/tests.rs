@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use runner_config::plan::Thresholds;
 use runner_eval::event::{Consumer, Event, RunHead};
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
@@ -117,6 +118,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
             limit: 2_000_000_000,
             spent: 1_500_000_000,
         }],
+        thresholds: Thresholds::default(),
     };
     for record in records {
         summary.all.add(record);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use runner_config::plan::{MetricThreshold, Thresholds};
 use runner_eval::event::LaneMetrics;
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
@@ -10,7 +11,7 @@ use runner_gateway::Measure;
 
 use crate::findings::Limits;
 use crate::findings::tests::{conclusion, record};
-use crate::verdict::{Facts, Policy};
+use crate::verdict::Policy;
 
 use super::*;
 
@@ -39,6 +40,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         tasks: Tasks::default(),
         lanes: Vec::new(),
         budgets: Vec::new(),
+        thresholds: Thresholds::default(),
     };
     for record in records {
         findings.add(record);
@@ -75,7 +77,7 @@ fn rendered(summary: &Summary, findings: &Findings) -> String {
 }
 
 fn rendered_in(summary: &Summary, findings: &Findings, width: u16) -> String {
-    let verdict = Policy::default().verdict(Facts::from(summary));
+    let verdict = Policy::default().judge(summary);
     render(summary, findings, Some(&verdict), width)
 }
 
@@ -114,6 +116,46 @@ Results: runner show run-1
 Exit code 100: pass rate 50.0 % is below 100 %
 ",
         "\n{text}"
+    );
+}
+
+#[test]
+fn what_is_asked_of_a_run_is_told_and_makes_its_exit_code() {
+    let records = [
+        record(0, 0, Outcome::Passed, "yes"),
+        record(1, 0, Outcome::Failed, "no"),
+    ];
+    let (mut summary, findings) = summed(&records, 1, 2);
+    summary.columns[0].1.derived = vec![("f1".to_owned(), 0.75)];
+    let metric = |name: &str, min| MetricThreshold {
+        name: name.to_owned(),
+        min: Some(min),
+        max: None,
+    };
+    summary.thresholds = Thresholds {
+        pass_rate: Some(50.0),
+        metrics: vec![metric("f1", 0.7)],
+    };
+    let text = rendered(&summary, &findings);
+    let good = "\nThresholds:\n  held      pass rate at least 50 %: 50.0 %\n  held      f1 at least 0.7: 0.75\n";
+    assert!(
+        text.contains(good) && text.ends_with("Results: runner show run-1\n"),
+        "{text}"
+    );
+    summary.thresholds.metrics.push(metric("tone", 1.0));
+    let text = rendered(&summary, &findings);
+    let bad = "  not held  tone at least 1: no score in column 0\n";
+    let code = "Exit code 100: threshold not held: tone at least 1: no score in column 0\n";
+    assert!(text.contains(bad) && text.ends_with(code), "{text}");
+    summary.thresholds.pass_rate = Some(51.0);
+    let text = rendered(&summary, &findings);
+    let code = "Exit code 100: pass rate 50.0 % is below 51 %; threshold not held: tone at least 1: no score in column 0\n";
+    assert!(text.ends_with(code), "{text}");
+    summary.end = End::StoreFailed;
+    let text = rendered(&summary, &findings);
+    assert!(
+        text.ends_with("Exit code 1: the database took no more results\n"),
+        "{text}"
     );
 }
 

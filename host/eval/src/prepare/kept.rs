@@ -85,6 +85,7 @@ fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> 
         "repeat": plan.options.repeat,
         "total": head.total,
         "tasks": Tasks::planned(&plan.tasks()).to_keep(),
+        "thresholds": plan.thresholds,
         "invocation": invocation,
     });
     masked_json(options, false, masker).to_string()

@@ -3,7 +3,7 @@
 use std::iter::zip;
 use std::time::Duration;
 
-use runner_config::plan::{Hook, Plan};
+use runner_config::plan::{Hook, Plan, Thresholds};
 
 use crate::around::hooks::AllRows;
 use crate::context::RunContext;
@@ -21,6 +21,7 @@ pub(super) struct Totals {
     metrics: Metrics,
     repeats: Repeats,
     tasks: Tasks,
+    thresholds: Thresholds,
     /// Every row, where an extension wants them.
     pub(super) rows: Option<AllRows>,
 }
@@ -34,6 +35,7 @@ impl Totals {
             metrics: Metrics::default(),
             repeats: Repeats::default(),
             tasks: Tasks::planned(&masked_tasks(plan, &context.masker)),
+            thresholds: plan.thresholds.clone(),
             rows: context.hooks.has(Hook::AfterAll).then(AllRows::default),
         }
     }
@@ -78,6 +80,7 @@ impl Totals {
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
             budgets: context.ledger.statements(),
+            thresholds: self.thresholds,
         };
         mask_summary(&mut summary, &context.masker);
         summary

@@ -35,13 +35,14 @@ const OF_CASES: [&str; 11] = [
     "Produced by:",
 ];
 /// What lines of the sums begin with.
-const OF_SUMS: [&str; 11] = [
+const OF_SUMS: [&str; 12] = [
     "column  ",
     "all  ",
     "task  ",
     "Budget of ",
     "Repeats: ",
     "Metrics of (",
+    "Thresholds:",
     "Failed assertions:",
     "Errors:",
     "Interrupted: ",

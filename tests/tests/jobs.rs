@@ -64,3 +64,87 @@ fn the_flag_wins_over_the_config_and_the_config_over_the_environment() {
     let refused = of(config, &["--min-pass-rate", "0.95"], "0");
     assert_snapshot!("a_share_is_no_percentage", refused.told());
 }
+
+/// Answers that would mention people, open tags, end a fold, or be a command to the job.
+const HOSTILE: &str = "\
+description: '@everyone [x](http://evil.example) | `a`'
+prompts: [{ raw: '{{answer}}', label: '<b>@octocat</b> #1' }]
+providers: [{ id: echo, label: '| **bold** </table>' }]
+defaultTest: { assert: [{ type: contains, value: nowhere }] }
+tests:
+  - { description: '<img src=x> @someone', vars: { answer: \"</pre></details>\\n\\n# Heading @someone\\n![x](http://evil.example/x.png)\" } }
+  - { vars: { answer: \"::error::mine\\n##[error]mine\" } }
+";
+
+#[test]
+fn hostile_answers_are_text_in_a_summary_and_no_commands_to_a_job() {
+    let run = Run::new().config(HOSTILE);
+    let run = run
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", "summary.md");
+    let finished = run.args(["eval", "-o", "out.md"]).finish();
+    finished.expect_code(100);
+    let summary = finished.read("out.md");
+    // The run's id and its times are in it.
+    assert_eq!(finished.read("summary.md"), summary);
+    let stable = summary.replace(&id(&finished), "[run]");
+    let cell = |cell: &str| match cell.ends_with(" ms") {
+        true => "<td align=\"right\">[time]".to_owned(),
+        false => cell.to_owned(),
+    };
+    let cells: Vec<String> = stable.split("</td>").map(cell).collect();
+    let stable = cells.join("</td>");
+    let stable: Vec<&str> = stable
+        .lines()
+        .filter(|line| !line.contains("at once."))
+        .collect();
+    assert_snapshot!("a_summary_of_hostile_answers", stable.join("\n"));
+    for text in [&finished.stdout, &finished.stderr] {
+        let commands: Vec<&str> = text
+            .lines()
+            .filter(|line| line.trim_start().starts_with("::") || line.contains("##["))
+            .collect();
+        let ours = |line: &&str| line.starts_with("::error title=");
+        assert!(commands.iter().all(ours), "{commands:?}");
+    }
+    assert_snapshot!("annotations_of_a_job", finished.told());
+}
+
+fn id(finished: &Finished) -> String {
+    let listed = finished.again().args(["list", "--json"]).finish();
+    let id = listed.stdout_json()[0]["id"].clone();
+    id.as_str().expect("there is a run").to_owned()
+}
+
+#[test]
+fn a_summary_says_what_is_worse_than_in_an_earlier_run() {
+    let first = evaluated("", &[]);
+    let before = id(&first);
+    let worse = CONFIG.replace("value: Ada", "value: Bea");
+    let line = ["eval", "--no-table", "-o", "out.md", "--baseline", &before];
+    let first = first.again().config(&worse).args(line).finish();
+    first.expect_code(100);
+    let summary = first.read("out.md");
+    let told = "<b>1 passed before and not any more</b>; 0 pass now.</p>";
+    assert!(summary.contains(told), "{summary}");
+    let case = "<tr><td><code>test 0, column 0: name=Ada</code></td><td><code>Expected output to contain &quot;Bea&quot;</code></td></tr>";
+    assert!(summary.contains(case), "{summary}");
+    // An export of it says the same; a run that is not there is known before anything is run.
+    let export = ["export", "latest", "--baseline", &before, "-o", "again.md"];
+    let exported = first.again().args(export).finish();
+    exported.expect_code(0);
+    assert_eq!(exported.read("again.md"), summary);
+    let refused = first
+        .again()
+        .args(["eval", "--baseline", "nothing"])
+        .finish();
+    refused.expect_code(2);
+    assert_eq!(refused.stdout, "");
+}
+
+#[test]
+fn a_command_that_can_not_begin_is_an_annotation() {
+    let run = Run::new().config("prompts: [p]\nproviders: [echo]\nthresholds: 5\n");
+    let refused = run.env("GITHUB_ACTIONS", "true").arg("eval").finish();
+    assert_snapshot!(refused.told());
+}

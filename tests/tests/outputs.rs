@@ -35,6 +35,7 @@ fn every_format_is_written_by_a_run_and_by_an_export_of_it() {
         "o.yaml",
         "o.txt",
         "o.html",
+        "o.md",
         "o.junit.xml",
     ];
     let line = |command: &str, folder: &str| {

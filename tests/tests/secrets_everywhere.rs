@@ -216,7 +216,16 @@ fn a_secret_is_in_nothing_that_is_written_or_printed() {
 
 /// One `-o` for each format.
 fn outputs(name: &str) -> String {
-    let endings = ["json", "jsonl", "csv", "yaml", "txt", "html", "junit.xml"];
+    let endings = [
+        "json",
+        "jsonl",
+        "csv",
+        "yaml",
+        "txt",
+        "html",
+        "md",
+        "junit.xml",
+    ];
     endings
         .map(|ending| format!("-o {name}.{ending}"))
         .join(" ")

@@ -200,9 +200,12 @@ pub(crate) struct Eval {
     #[command(flatten)]
     pub(crate) trust: TrustFlags,
 
-    /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html or .junit.xml; repeatable
+    /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html, .md (a summary for a pull request) or .junit.xml; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
+    /// Say in .md files, and in the summary of a job, what is worse than in RUN, an earlier run
+    #[arg(long, value_name = "RUN", help_heading = "Results")]
+    pub(crate) baseline: Option<String>,
     /// End with exit code 0 if at least PERCENT of the cases pass, over the config's `thresholds` and RUNNER_PASS_RATE_THRESHOLD [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = min_pass_rate, help_heading = "Results")]
     pub(crate) min_pass_rate: Option<f64>,

@@ -28,6 +28,7 @@ mod config;
 mod diff;
 mod docs;
 mod doctor;
+mod ended;
 mod eval;
 mod export;
 mod fixtures;
@@ -92,7 +93,7 @@ impl Setting {
         };
         memory_limit::watch(environment.mebibytes("MEMORY_LIMIT")?)?;
         let terminal = Terminal::detect(&environment);
-        let talk = Talk::new(terminal.color_talk);
+        let talk = Talk::new(terminal.color_talk).read_by_github(terminal.github);
         logging::start(&environment, &talk)?;
         let home = Home::find(&environment, &cwd)?;
         Ok(Self {
@@ -180,7 +181,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Err(failure) if matches!(command, Command::Doctor) => return doctor::run(&Err(failure)),
         setting => setting?,
     };
-    match command {
+    let github = setting.terminal.github;
+    let done = match command {
         Command::Eval(eval) => eval::run(&eval, &setting),
         Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
         Command::List(list) => list::run(&list, &setting),
@@ -205,5 +207,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Plugin(Plugin::Docs(docs)) => docs::run(&docs, &setting),
         Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
-    }
+    };
+    done.map_err(|failure| failure.read_by_github(github))
 }

@@ -83,6 +83,14 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "when set: progress as plain lines instead of a bar, and a runner.lock holds as with --locked",
     },
     Variable {
+        name: "GITHUB_STEP_SUMMARY",
+        about: "the file of a job's summary in GitHub Actions: `eval` and `retry` add theirs",
+    },
+    Variable {
+        name: "GITHUB_ACTIONS",
+        about: "true: why a run fails is said as annotations of the job, and nothing else that is printed is taken for one",
+    },
+    Variable {
         name: "COLUMNS",
         about: "width of tables when the output is no terminal (default 120)",
     },

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 
 use crate::exit::{INTERNAL, INTERRUPTED, USAGE};
+use crate::job;
 use crate::visible;
 
 /// Why a command ended early.
@@ -19,6 +20,8 @@ pub(crate) struct Failure {
     /// Further errors, each complete in itself.
     others: Vec<String>,
     help: Option<String>,
+    /// Whether GitHub reads it: then it is an annotation of the job, too.
+    github: bool,
 }
 
 impl Failure {
@@ -29,6 +32,7 @@ impl Failure {
             error: anyhow!("{message}"),
             others: Vec::new(),
             help: None,
+            github: false,
         }
     }
 
@@ -71,6 +75,11 @@ impl Failure {
         self
     }
 
+    /// Says it to the job as well, if GitHub reads it.
+    pub(crate) fn read_by_github(self, github: bool) -> Self {
+        Self { github, ..self }
+    }
+
     /// The exit code it asks for.
     pub(crate) fn code(&self) -> u8 {
         self.code
@@ -96,7 +105,13 @@ impl Failure {
 
     /// Says it on standard error; gives the exit code.
     pub(crate) fn print(&self) -> ExitCode {
-        eprintln!("{}", self.render());
+        if self.github {
+            eprintln!("{}", job::harmless(&self.render()));
+            let message = visible::block(&self.error.to_string()).into_owned();
+            eprintln!("{}", job::annotation("runner", &message));
+        } else {
+            eprintln!("{}", self.render());
+        }
         ExitCode::from(self.code)
     }
 }
@@ -108,6 +123,7 @@ impl From<anyhow::Error> for Failure {
             error,
             others: Vec::new(),
             help: None,
+            github: false,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_eval::event::{Consumer, Event};
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_view::pairing;
 use serde_json::Value;
 
 mod causes;
@@ -27,6 +28,9 @@ const CELL_REASONS: usize = 3;
 const REASON_CHARS: usize = 200;
 /// Variables of one row: the table shows far fewer.
 const ROW_VARS: usize = 50;
+/// Characters of a case's name, and of a variable in it.
+const NAME_CHARS: usize = 90;
+const VALUE_CHARS: usize = 60;
 
 /// What to keep.
 #[derive(Debug, Clone, Copy)]
@@ -202,6 +206,16 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         .response
         .as_ref()
         .map(|response| shown(&text_of(&response.output), chars));
+    Cell {
+        outcome: record.conclusion.outcome(),
+        score: record.conclusion.score(),
+        output,
+        reasons: reasons(record),
+    }
+}
+
+/// Why a case did not pass, cut and safe to show.
+pub(crate) fn reasons(record: &CaseRecord) -> Vec<String> {
     let mut reasons = match record.conclusion.outcome() {
         Outcome::Passed => Vec::new(),
         // A question that used too much, whatever it answered.
@@ -215,12 +229,23 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         reasons.push(format!("… and {more} more"));
     }
     reasons.extend(skipped(record));
-    Cell {
-        outcome: record.conclusion.outcome(),
-        score: record.conclusion.score(),
-        output,
-        reasons,
+    reasons
+}
+
+/// What a case is: its description, its variables, which repeat; nothing where it has none of them.
+pub(crate) fn about(record: &CaseRecord) -> String {
+    let description = pairing::given_description(&record.test_case);
+    let mut parts: Vec<String> = description.map(str::to_owned).into_iter().collect();
+    parts.extend(
+        record
+            .vars
+            .iter()
+            .map(|(name, value)| format!("{name}={}", visible::cut(&text_of(value), VALUE_CHARS))),
+    );
+    if record.repeat_index > 0 {
+        parts.push(format!("repeat {}", record.repeat_index + 1));
     }
+    visible::cut(&parts.join(", "), NAME_CHARS).into_owned()
 }
 
 /// How many assertions of the case were not graded since their `when` did not hold.

@@ -22,6 +22,7 @@ mod failure;
 mod findings;
 mod former;
 mod home;
+mod job;
 mod listing;
 mod lock;
 mod logging;

@@ -1,4 +1,5 @@
-//! Results files: `-o results.json`, `.jsonl`, `.csv`, `.yaml`, `.txt`, `.html`, `.junit.xml`.
+//! Results files: `-o results.json`, `.jsonl`, `.csv`, `.yaml`, `.txt`, `.html`, `.md`,
+//! `.junit.xml`.
 //!
 //! They are written from the store at the end of a run, record by record in index order, in
 //! memory that doesn't grow with the run, to a file beside the target that then takes its name:
@@ -7,7 +8,7 @@
 //! anything is found before anything is spent; a folder is made when its file is written.
 //!
 //! Files for programs hold texts as they are, but for formulas in CSV; files for people (txt,
-//! html, junit.xml) have what could mislead a reader replaced by `visible`, as a terminal has.
+//! html, md, junit.xml) have what could mislead a reader replaced by `visible`, as a terminal has.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -31,12 +32,14 @@ mod json;
 mod jsonl;
 mod junit;
 mod known;
+mod markdown;
 mod place;
 mod txt;
 mod yaml;
 
 pub(crate) use json::{instant, write as write_json};
 pub(crate) use jsonl::Stream;
+pub(crate) use markdown::{Against, Bad, text as summary, worst};
 pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
@@ -58,13 +61,15 @@ pub(crate) enum Format {
     Txt,
     /// A page for a browser, whole in itself.
     Html,
+    /// A summary for a pull request.
+    Markdown,
     /// What CI servers read.
     Junit,
 }
 
 /// Extensions and their formats. There is one XML that anything reads, so `.xml` is JUnit with
 /// or without `.junit` before it (promptfoo's plain `.xml` is its JSON in other brackets).
-const FORMATS: [(&str, Format); 9] = [
+const FORMATS: [(&str, Format); 10] = [
     ("json", Format::Json),
     ("jsonl", Format::Jsonl),
     ("csv", Format::Csv),
@@ -73,6 +78,7 @@ const FORMATS: [(&str, Format); 9] = [
     ("txt", Format::Txt),
     ("html", Format::Html),
     ("htm", Format::Html),
+    ("md", Format::Markdown),
     ("xml", Format::Junit),
 ];
 
@@ -99,6 +105,8 @@ pub(crate) struct Run<'a> {
     pub(crate) records: &'a dyn Records,
     /// Says how much of a disk results leave free.
     pub(crate) store: &'a Store,
+    /// What an earlier run says of it, if one was named.
+    pub(crate) against: Option<&'a Against>,
 }
 
 /// A column in the results file.
@@ -188,7 +196,7 @@ impl Output {
             return Err(Failure::usage(format!(
                 "can't write {shown}: its extension names no results format"
             ))
-            .help("use .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml"));
+            .help("use .json, .jsonl, .csv, .yaml, .txt, .html, .md or .junit.xml"));
         };
         let format = *format;
         let raw_cells = false;
@@ -281,6 +289,7 @@ impl Output {
                 Format::Yaml => yaml::write(&mut file, run)?,
                 Format::Txt => txt::write(&mut file, run)?,
                 Format::Html => html::write(&mut file, run)?,
+                Format::Markdown => file.write_all(markdown::text(run)?.as_bytes())?,
                 Format::Junit => junit::write(&mut file, run)?,
             }
             let replacement = file.into_inner().map_err(io::IntoInnerError::into_error)?;

@@ -150,6 +150,15 @@ fn latency(tally: &Tally, q: f64) -> String {
 }
 
 fn columns(summary: &Summary, width: u16) -> String {
+    let (headings, rows) = sums(summary);
+    listing::render(&headings, &rows, width)
+}
+
+/// A column's heading, and where its texts stand.
+type Heading = (&'static str, Side);
+
+/// The sums of each column, and of all of them where there are several: a name and figures.
+pub(crate) fn sums(summary: &Summary) -> (Vec<Heading>, Vec<Vec<String>>) {
     let figures: Vec<&Figure> = FIGURES
         .iter()
         .filter(|figure| (figure.shown)(&summary.all))
@@ -172,10 +181,10 @@ fn columns(summary: &Summary, width: u16) -> String {
     if summary.columns.len() > 1 {
         rows.push(row("all".to_owned(), &summary.all, summary.total));
     }
-    let headings: Vec<(&str, Side)> = std::iter::once(("column", Side::Left))
+    let headings = std::iter::once(("column", Side::Left))
         .chain(figures.iter().map(|figure| (figure.heading, Side::Right)))
         .collect();
-    listing::render(&headings, &rows, width)
+    (headings, rows)
 }
 
 /// Number, provider and prompt on one line.
@@ -188,7 +197,8 @@ fn column_name(idx: usize, head: &ColumnHead) -> String {
     )
 }
 
-fn totals(summary: &Summary) -> String {
+/// How the cases ended, in one sentence.
+pub(crate) fn counts(summary: &Summary) -> String {
     let all = &summary.all;
     let mut parts = vec![format!(
         "{} of {} passed ({})",
@@ -208,13 +218,17 @@ fn totals(summary: &Summary) -> String {
             .filter(|(n, ..)| *n > 0)
             .map(|(n, one, many)| figures::counted(*n, one, many)),
     );
-    let mut text = parts.join(", ");
-    let _ = writeln!(
-        text,
-        "; {}, at most {} at once.",
+    format!(
+        "{}; {}, at most {} at once.",
+        parts.join(", "),
         figures::duration(summary.duration),
         summary.concurrency
-    );
+    )
+}
+
+fn totals(summary: &Summary) -> String {
+    let all = &summary.all;
+    let mut text = counts(summary) + "\n";
     if all.ungraded > 0 {
         let cases = figures::counted(all.ungraded, "case has", "cases have");
         let _ = writeln!(text, "{cases} no assertion: any answer passes.");

@@ -69,6 +69,7 @@ impl StoredRun {
             config: &self.config,
             records: self,
             store: &self.store,
+            against: None,
         }
     }
 

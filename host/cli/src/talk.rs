@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
 
+use crate::job;
 use crate::visible;
 
 /// A handle on standard error; copies share the bar.
@@ -17,6 +18,8 @@ use crate::visible;
 pub(crate) struct Talk {
     bar: Arc<Mutex<Option<ProgressBar>>>,
     color: bool,
+    /// Whether GitHub reads it.
+    github: bool,
 }
 
 /// How a message is marked.
@@ -34,7 +37,13 @@ impl Talk {
         Self {
             bar: Arc::default(),
             color,
+            github: false,
         }
+    }
+
+    /// Says nothing that GitHub would take for a command to the job, if it reads this.
+    pub(crate) fn read_by_github(self, github: bool) -> Self {
+        Self { github, ..self }
     }
 
     /// Shows `bar` below the lines from now on, or no bar.
@@ -44,6 +53,15 @@ impl Talk {
 
     /// Prints one message of one or more lines, as it is: the caller has made it safe to show.
     pub(crate) fn line(&self, text: &str) {
+        if self.github {
+            self.command(&job::harmless(text));
+        } else {
+            self.command(text);
+        }
+    }
+
+    /// A line that may be a command to the job.
+    pub(crate) fn command(&self, text: &str) {
         let write = || {
             // One write, so that lines of other programs don't get between.
             let _ = io::stderr()

@@ -3,9 +3,11 @@
 //! The facts are asked for once; what they mean is decided by a pure function, so that every
 //! combination can be tested without a terminal.
 
+use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use crate::environment::Environment;
+use crate::job;
 
 /// Width of a table where nothing tells a better one.
 const DEFAULT_WIDTH: u16 = 120;
@@ -25,6 +27,7 @@ struct Streams {
     no_color: bool,
     dumb: bool,
     ci: bool,
+    github: bool,
 }
 
 /// How to write.
@@ -42,9 +45,20 @@ pub(crate) struct Terminal {
     pub(crate) can_ask: bool,
     /// Whether a CI service says that it runs the program.
     pub(crate) ci: bool,
+    /// Whether GitHub says so, which takes commands from what is printed.
+    pub(crate) github: bool,
 }
 
 impl Terminal {
+    /// A text for people, on the way there.
+    pub(crate) fn harmless(self, text: &str) -> Cow<'_, str> {
+        if self.github {
+            job::harmless(text)
+        } else {
+            Cow::Borrowed(text)
+        }
+    }
+
     /// Looks at the process's streams.
     pub(crate) fn detect(environment: &Environment) -> Self {
         let stdout_is_terminal = std::io::stdout().is_terminal();
@@ -63,6 +77,7 @@ impl Terminal {
             ci: environment
                 .get("CI")
                 .is_some_and(|ci| ci != "false" && ci != "0"),
+            github: environment.get("GITHUB_ACTIONS") == Some("true"),
         })
     }
 }
@@ -77,6 +92,7 @@ fn decide(facts: &Streams) -> Terminal {
         bar: facts.stderr_is_terminal && !facts.dumb && !facts.ci,
         can_ask: facts.stdin_is_terminal && facts.stderr_is_terminal,
         ci: facts.ci,
+        github: facts.github,
     }
 }
 
@@ -103,6 +119,7 @@ mod tests {
             bar: false,
             can_ask: false,
             ci: false,
+            github: false,
         };
         assert_eq!(decide(&Streams::default()), plain);
         assert_eq!(
@@ -133,7 +150,8 @@ mod tests {
                 color_talk: true,
                 bar: true,
                 can_ask: true,
-                ci: false
+                ci: false,
+                github: false
             }
         );
     }

@@ -156,7 +156,7 @@ fn config(key: &str) -> Value {
         "tags" | "metadata" => any_map("values by name"),
         "outputPath" => about(
             some(&json!({ "type": "string" })),
-            "results files: .json, .jsonl, .csv, .yaml, .txt, .html, .junit.xml",
+            "results files: .json, .jsonl, .csv, .yaml, .txt, .html, .md, .junit.xml",
         ),
         "assertionTemplates" => any_map("assertions by name, for `$ref`"),
         _ => json!({}),

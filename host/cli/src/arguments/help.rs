@@ -137,9 +137,10 @@ pub(super) const EXPORT: &str = "\
 Examples:
   runner export -o results.html             the newest run as a page to read and to send
   runner export run-202 -o x.junit.xml -o x.csv
+  runner export -o pr.md --baseline run-202 a comment for a pull request, with what got worse
   runner export latest > results.json       as JSON, in the shape of `runner eval -o results.json`
 
-A page (.html) needs no network and no server. .xml is JUnit, too; .txt is every case in words.";
+A page (.html) needs no network and no server. .md is a summary. .xml is JUnit, too; .txt is every case in words.";
 
 /// Below the help of `import`.
 pub(super) const IMPORT: &str = "\

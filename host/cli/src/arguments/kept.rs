@@ -15,12 +15,15 @@ pub(crate) struct Export {
     /// The run: its id, the beginning of its id, or latest (the default); promptfoo's `eval RUN` means the same
     #[arg(value_name = "RUN", num_args = 0..=2)]
     pub(crate) names: Vec<String>,
-    /// Write to FILE: .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml; repeatable [default: JSON on standard output]
+    /// Write to FILE: .json, .jsonl, .csv, .yaml, .txt, .html, .md or .junit.xml; repeatable [default: JSON on standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
     /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
     #[arg(long)]
     pub(crate) csv_raw: bool,
+    /// Say in .md files what is worse than in RUN, an earlier run
+    #[arg(long, value_name = "RUN", requires = "output")]
+    pub(crate) baseline: Option<String>,
 }
 
 impl Export {
@@ -160,6 +163,7 @@ mod tests {
                 names: names.iter().map(ToString::to_string).collect(),
                 output: Vec::new(),
                 csv_raw: false,
+                baseline: None,
             };
             assert_eq!(export.run().map_err(|_| ()), expected, "{names:?}");
         }

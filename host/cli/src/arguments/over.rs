@@ -32,6 +32,7 @@ impl Eval {
             spending: self.spending.over(&before.spending),
             persistence: self.persistence.over(before.persistence),
             output: list(self.output, before.output),
+            baseline: self.baseline.or(before.baseline),
             min_pass_rate: self.min_pass_rate.or(before.min_pass_rate),
             csv_raw,
             no_csv_raw: self.no_csv_raw,

@@ -16,6 +16,7 @@ use super::Setting;
 use crate::arguments::Diff;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
+use crate::output::Against;
 use crate::stdout;
 use crate::stored::{self, StoredRun};
 use crate::verdict::Policy;
@@ -29,6 +30,9 @@ use cases::{Ended, Index, Kind};
 use columns::{Changes, ComparedRun};
 use gate::Gate;
 use told::Sums;
+
+/// Cases that broke, in a summary.
+const MOST_EXAMPLES: usize = 10;
 
 /// Compares two runs.
 pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
@@ -67,7 +71,7 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
             text.push_str(&gate.text(&totals, &judged));
             verdict = Some(judged);
         }
-        stdout::print(&text)?;
+        stdout::print(&setting.terminal.harmless(&text))?;
     }
     Ok(match (gate, verdict) {
         (None, _) => SUCCESS,
@@ -75,6 +79,43 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
         // Who reads it has gone; what it comes to is the same.
         (Some(gate), None) => gate.judge(&comparison.walk(|_| Ok(()))?).code,
     })
+}
+
+/// The earlier run that a later one is held against.
+///
+/// # Errors
+/// When there is none such.
+pub(super) fn baseline(store: &Store, wanted: Option<&str>) -> Result<Option<StoredRun>, Failure> {
+    let find = |wanted| StoredRun::find(store.clone(), wanted);
+    wanted.map(find).transpose()
+}
+
+/// What an earlier run says of a later one, for its summary.
+pub(super) fn against(
+    store: &Store,
+    before: &StoredRun,
+    after: &StoredRun,
+) -> Result<Against, Failure> {
+    let comparison = Comparison::new(store, before, after)?;
+    let mut examples = Vec::new();
+    let totals = comparison.walk(|case| {
+        if case.kind == Kind::Broke && examples.len() < MOST_EXAMPLES {
+            examples.push(told::example(case));
+        }
+        Ok(())
+    })?;
+    let mut against = Against {
+        run_id: before.info.id.clone(),
+        significance: told::significances(&totals),
+        examples,
+        ..Against::default()
+    };
+    for sums in &totals.columns {
+        against.cases += sums.pairs.total();
+        against.broke += sums.pairs.worse;
+        against.fixed += sums.pairs.better;
+    }
+    Ok(against)
 }
 
 /// Two runs, their columns paired.

@@ -13,7 +13,7 @@ use anyhow::Context as _;
 use runner_config::{FilesRead, Overrides};
 use runner_eval::event::{Consumer, QueuedConsumer};
 use runner_eval::run::Interrupts;
-use runner_eval::summary::{ColumnHead, Summary};
+use runner_eval::summary::Summary;
 use runner_eval::{RunError, RunRequest, Settled};
 use runner_gateway::{CassetteError, Exchanges, Playback, Recording};
 use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
@@ -21,26 +21,22 @@ use runner_store::{Store, StoreError};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
-use super::{Setting, prices};
+use super::ended::EndedRun;
+use super::{Setting, diff, prices};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
 use crate::consent::Purpose;
 use crate::events::EventsFile;
 use crate::exit::INTERNAL;
 use crate::failure::Failure;
 use crate::figures;
-use crate::findings::{Findings, Gatherer, Limits};
+use crate::findings::{Gatherer, Limits};
 use crate::former;
 use crate::open_files;
 use crate::output::{Format, Output, Stream};
 use crate::progress::{Progress, Style};
-use crate::report;
 use crate::signals::Watch;
-use crate::stdout;
-use crate::stored::StoredRun;
-use crate::table::{self, TableView};
 use crate::talk::Talk;
-use crate::terminal::Terminal;
-use crate::verdict::{Policy, Verdict};
+use crate::verdict::Policy;
 
 mod check;
 mod expected;
@@ -81,8 +77,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let runtime = runtime()?;
     let is_offline = matches!(persistence.exchanges, Asked::Replay(_));
     let read = &touched.read;
-    let purpose = Purpose::Run;
-    let consented = consented(&session, setting, read, &runtime, is_offline, purpose)?;
+    let consented = consented(&session, setting, read, &runtime, is_offline, Purpose::Run)?;
     let plan = consented.plan();
     let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
     let cache = cache.transpose()?;
@@ -103,14 +98,20 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let outputs = Output::prepare(&plan.output_paths, arguments.csv_raw)?;
     let events = EventsFile::prepare(arguments.events.as_deref(), &outputs, &setting.talk)?;
     let store = setting.store()?;
-    let kept = (&*outputs, &store);
+    let baseline = diff::baseline(&store, arguments.baseline.as_deref())?;
     let gatherer = gatherer(arguments);
     let interrupts = Interrupts::new();
     let request = RunRequest {
         store: store.clone(),
         cache,
         exchanges,
-        consumers: consumers(&gatherer, kept, events.as_ref(), arguments, setting)?,
+        consumers: consumers(
+            &gatherer,
+            (&outputs, &store),
+            events.as_ref(),
+            arguments,
+            setting,
+        )?,
         interrupts: interrupts.clone(),
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
@@ -119,13 +120,13 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     // It lives as long as the results are shown: they may be cut short, also where nobody reads.
     let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;
     let verdict = policy.judge(&summary);
-    let table = arguments.shows_table();
-    let printed = stdout::print(
-        &gatherer.look(|findings| results(&summary, findings, &verdict, table, setting.terminal)),
-    );
-    // A terminal that is gone takes no results; files do.
-    let written = write(&outputs, store, &summary, setting)?;
-    printed?;
+    let ended = EndedRun {
+        store: &store,
+        baseline,
+        verdict: &verdict,
+        has_table: arguments.shows_table(),
+    };
+    let written = gatherer.look(|findings| ended.tell(&summary, findings, &outputs, setting))?;
     let whole = events.is_none_or(|events| events.is_whole());
     let recorded = recording.is_none_or(|recording| is_recorded(&recording, setting));
     Ok(if written && whole && recorded {
@@ -386,63 +387,4 @@ fn unfinished(error: RunError) -> Failure {
         }
         other => failure(other),
     }
-}
-
-/// The table and the summary.
-fn results(
-    summary: &Summary,
-    findings: &Findings,
-    verdict: &Verdict,
-    table: bool,
-    terminal: Terminal,
-) -> String {
-    let heads: Vec<ColumnHead> = summary
-        .columns
-        .iter()
-        .map(|(head, _)| head.clone())
-        .collect();
-    let Terminal { width, color, .. } = terminal;
-    let view = TableView {
-        width,
-        color,
-        run_id: summary.run_id.clone(),
-        complete: summary.not_run() == 0,
-        only_column: None,
-    };
-    let mut text = String::new();
-    if table {
-        text.push_str(&table::render(findings, &heads, &view));
-        text.push('\n');
-    }
-    text.push_str(&report::render(summary, findings, Some(verdict), width));
-    text
-}
-
-/// Writes the results files; whether all of them could be written.
-fn write(
-    outputs: &[Output],
-    store: Store,
-    summary: &Summary,
-    setting: &Setting,
-) -> Result<bool, Failure> {
-    if outputs.is_empty() {
-        return Ok(true);
-    }
-    let stored = StoredRun::find(store, &summary.run_id)?;
-    let run = stored.run(summary);
-    let mut written = true;
-    for output in outputs {
-        match output.write(&run) {
-            Ok(()) => setting.talk.written(output.path()),
-            Err(error) => {
-                written = false;
-                let help = format!(
-                    "the results are kept: runner show {} --json",
-                    summary.run_id
-                );
-                setting.talk.line(&Failure::from(error).help(help).render());
-            }
-        }
-    }
-    Ok(written)
 }

@@ -3,11 +3,11 @@
 //! It has the writers of `eval` write the rows as they are kept, so that a file exported later is the
 //! file that the run would have written. promptfoo's `export eval ID` is understood, too.
 
-use super::{Setting, show};
+use super::{Setting, diff, show};
 use crate::arguments::Export;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Run};
 use crate::stored::{self, StoredRun};
 use runner_config::Origin;
 use runner_config::plan::OutputPath;
@@ -26,7 +26,8 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
     let Some(store) = setting.existing_store()? else {
         return Err(stored::unfound(StoreError::NoRuns));
     };
-    let run = StoredRun::find(store, wanted)?;
+    let run = StoredRun::find(store.clone(), wanted)?;
+    let before = diff::baseline(&store, arguments.baseline.as_deref())?;
     if run.info.state == RunState::Running {
         let note = "this run is still going on; this is what it has so far";
         setting.talk.note(note);
@@ -36,8 +37,14 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
         return Ok(SUCCESS);
     }
     let summary = run.sum_up(|_| {})?;
+    let against = before.map(|before| diff::against(&store, &before, &run));
+    let against = against.transpose()?;
+    let told = Run {
+        against: against.as_ref(),
+        ..run.run(&summary)
+    };
     for output in &outputs {
-        output.write(&run.run(&summary))?;
+        output.write(&told)?;
         setting.talk.written(output.path());
     }
     Ok(SUCCESS)

@@ -41,14 +41,12 @@ pub(super) fn run(arguments: &Show, setting: &Setting) -> Result<u8, Failure> {
             .note("this run is still going on; this is what it has so far");
     }
     match arguments.test {
-        Some(test_idx) => test(arguments, &run, test_idx)?,
+        Some(test_idx) => test(arguments, &run, test_idx, setting.terminal)?,
         None if arguments.json => json(&run)?,
-        None => stdout::print(&overview(
-            arguments,
-            &run,
-            setting.terminal,
-            &TimeZone::system(),
-        )?)?,
+        None => {
+            let text = overview(arguments, &run, setting.terminal, &TimeZone::system())?;
+            stdout::print(&setting.terminal.harmless(&text))?;
+        }
     }
     Ok(SUCCESS)
 }
@@ -100,7 +98,12 @@ pub(super) fn json(run: &StoredRun) -> anyhow::Result<()> {
     stdout::stream_json(|out| output::write_json(out, &run.run(&summary)))
 }
 
-fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure> {
+fn test(
+    arguments: &Show,
+    run: &StoredRun,
+    test_idx: u32,
+    terminal: Terminal,
+) -> Result<(), Failure> {
     let cases = run.cases(test_idx, arguments.column)?;
     if cases.is_empty() {
         let column = arguments
@@ -118,7 +121,7 @@ fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure>
         return Ok(stdout::json(&cases)?);
     }
     let texts: Vec<String> = cases.iter().map(detail::render).collect();
-    Ok(stdout::print(&texts.join("\n"))?)
+    Ok(stdout::print(&terminal.harmless(&texts.join("\n")))?)
 }
 
 #[cfg(test)]
@@ -136,6 +139,7 @@ mod tests {
         bar: false,
         can_ask: false,
         ci: false,
+        github: false,
     };
 
     fn arguments() -> Show {

@@ -20,7 +20,7 @@ mod report;
 mod strings;
 mod words;
 
-pub(super) use report::{PAGE_MARK, SUITES_MARK};
+pub(super) use report::{MARKDOWN_MARKS, PAGE_MARK, SUITES_MARK};
 
 /// The largest file that is looked at: what is larger may be a hole without end.
 const MOST_BYTES: u64 = 4 << 30;
@@ -47,6 +47,7 @@ pub(super) fn holds_results(file: &File, format: Format) -> io::Result<bool> {
         // promptfoo's is its YAML.
         Format::Txt => Ok(words::is_report(file)? || report::is_yaml(file)?),
         Format::Html => report::is_page(file),
+        Format::Markdown => report::is_summary(file),
         Format::Junit => report::is_suites(file),
     }
 }

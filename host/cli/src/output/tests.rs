@@ -153,6 +153,7 @@ fn written(name: &str, records: &dyn Records) -> anyhow::Result<String> {
         config: &config,
         records,
         store: &database.store,
+        against: None,
     };
     Output::at(named(path.clone()))
         .map_err(|failure| anyhow::anyhow!(failure.render()))?
@@ -269,6 +270,7 @@ fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
         config: &Value::Null,
         records: &Broken(kept()),
         store: &database.store,
+        against: None,
     };
     let output =
         Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
@@ -315,7 +317,7 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
         (
             "out",
             format!(
-                "error: can't write {here}/out: its extension names no results format\nhelp: use .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml"
+                "error: can't write {here}/out: its extension names no results format\nhelp: use .json, .jsonl, .csv, .yaml, .txt, .html, .md or .junit.xml"
             ),
         ),
     ];
@@ -332,6 +334,7 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
         "a.yml",
         "a.txt",
         "a.html",
+        "a.md",
         "a.junit.xml",
         "b.xml",
     ];
@@ -346,6 +349,7 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
             Format::Yaml,
             Format::Txt,
             Format::Html,
+            Format::Markdown,
             Format::Junit,
             Format::Junit
         ]

@@ -4,7 +4,6 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_eval::record::{CaseRecord, Outcome};
-use runner_view::pairing;
 use runner_view::significance::Pairs;
 use serde_json::{Value, json};
 
@@ -12,7 +11,7 @@ use super::cases::{Ended, Kind};
 use super::columns::{Change, Changes, MOST_CHANGES};
 use super::{Compared, Comparison, Totals};
 use crate::figures;
-use crate::findings::text_of;
+use crate::findings::{about, reasons, text_of};
 use crate::listing::{self, Side};
 use crate::visible;
 
@@ -255,18 +254,33 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
 /// The change of each column's pass rate, and whether it may be chance: what the pages of `view` say of
 /// it, in one line.
 fn significance(totals: &Totals) -> String {
-    let mut text = String::new();
-    for (idx, sums) in totals.columns.iter().enumerate() {
-        if let Some(told) = sums.significance() {
-            let _ = writeln!(text, "  ({idx}) {told}");
-        }
-    }
-    if text.is_empty() {
-        return text;
+    let told = significances(totals);
+    if told.is_empty() {
+        return String::new();
     }
     format!(
-        "\nPass rate, with the 95 % interval of its change (paired), and McNemar's test:\n{text}"
+        "\nPass rate, with the 95 % interval of its change (paired), and McNemar's test:\n  {}\n",
+        told.join("\n  ")
     )
+}
+
+/// One line for each column in which a case came out differently.
+pub(super) fn significances(totals: &Totals) -> Vec<String> {
+    let columns = totals.columns.iter().enumerate();
+    let told = columns.filter_map(|(idx, sums)| Some(format!("({idx}) {}", sums.significance()?)));
+    told.collect()
+}
+
+/// A case that broke: what it is, and why.
+pub(super) fn example(case: &Compared<'_>) -> (String, String) {
+    let after = case.after;
+    let name = format!(
+        "test {}, column {}{}",
+        after.test_idx,
+        after.prompt_idx,
+        named(case.record)
+    );
+    (name, reasons(case.record).join("; "))
 }
 
 fn title(kind: Kind) -> &'static str {
@@ -287,7 +301,7 @@ fn line(case: &Compared<'_>) -> String {
         "test {}, column {}{}",
         after.test_idx,
         after.prompt_idx,
-        about(case.record)
+        named(case.record)
     );
     let mut facts = Vec::new();
     if before.outcome != after.outcome {
@@ -329,23 +343,11 @@ fn line(case: &Compared<'_>) -> String {
     text
 }
 
-/// What a case is, in words.
-fn about(record: &CaseRecord) -> String {
-    let description = pairing::given_description(&record.test_case);
-    let mut parts: Vec<String> = description.map(str::to_owned).into_iter().collect();
-    parts.extend(
-        record
-            .vars
-            .iter()
-            .map(|(name, value)| format!("{name}={}", visible::cut(&text_of(value), VALUE_CHARS))),
-    );
-    if record.repeat_index > 0 {
-        parts.push(format!("repeat {}", record.repeat_index + 1));
-    }
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", visible::cut(&parts.join(", "), NAME_CHARS))
+/// What a case is, behind its place.
+fn named(record: &CaseRecord) -> String {
+    match about(record) {
+        about if about.is_empty() => about,
+        about => format!(": {about}"),
     }
 }
 
@@ -364,7 +366,7 @@ fn apart(comparison: &Comparison<'_>, totals: &Totals, rows: usize) -> anyhow::R
         for ended in totals.only_before.iter().take(rows) {
             let (row, column) = (ended.test_idx, ended.prompt_idx);
             let found = comparison.before.cases(row, Some(column))?;
-            let about = found.first().map(about).unwrap_or_default();
+            let about = found.first().map(named).unwrap_or_default();
             let line = format!("test {row}, column {column}{about}");
             let _ = writeln!(text, "  {}", visible::line(&line));
         }

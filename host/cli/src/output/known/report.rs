@@ -1,4 +1,4 @@
-//! What is written by lines: YAML, pages, suites of tests.
+//! What is written by lines: YAML, pages, summaries, suites of tests.
 //!
 //! Each has a frame that its writer writes whatever the answers are, and no answer can write a line
 //! of it: in YAML texts are quoted or indented, in pages and suites `<` is escaped.
@@ -13,6 +13,12 @@ use super::lines::LineBeginnings;
 pub(in crate::output) const PAGE_MARK: &str = "<meta name=\"generator\" content=\"runner\">";
 /// What suites of ours say of themselves.
 pub(in crate::output) const SUITES_MARK: &str = "<!-- generator: runner -->";
+
+/// How a summary of ours begins and ends.
+pub(in crate::output) const MARKDOWN_MARKS: [&str; 2] = [
+    "<!-- generator: runner -->",
+    "<!-- end of what runner generated -->",
+];
 
 /// How the first suite begins.
 const FIRST_SUITE: &str = "<testsuite id=\"0\" name=\"(0) ";
@@ -100,6 +106,22 @@ pub(super) fn is_page(file: &File) -> io::Result<bool> {
         theirs.see(line.trim_start());
     }
     Ok(ours.is_whole() || theirs.is_whole())
+}
+
+/// Checks whether it is a summary of ours, by its first and last lines and the table. No answer writes one of
+/// them, since `<` is escaped.
+pub(super) fn is_summary(file: &File) -> io::Result<bool> {
+    let [first, last] = MARKDOWN_MARKS;
+    let mut frame = Frame::new(
+        first,
+        &["### ", "<p>", "<table>", "<tr><th", "</table>"],
+        last,
+    );
+    let mut lines = LineBeginnings::of(file)?;
+    while let Some(line) = lines.next()? {
+        frame.see(line);
+    }
+    Ok(frame.is_whole())
 }
 
 /// Checks whether it is suites of tests: ours by their mark, those of earlier builds by their numbers, or

@@ -13,6 +13,7 @@ pub(super) fn put(output: &Output) -> anyhow::Result<()> {
         config: &json!({ "description": "greetings" }),
         records: &kept,
         store: &database.store,
+        against: None,
     })
 }
 
@@ -33,6 +34,7 @@ fn a_config_replaces_results_and_nothing_else() -> anyhow::Result<()> {
         "o.yaml",
         "o.txt",
         "o.html",
+        "o.md",
         "o.junit.xml",
     ];
     for name in names {

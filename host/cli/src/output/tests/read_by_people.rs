@@ -200,6 +200,7 @@ fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
         config: &Value::Null,
         records: &records,
         store: &database.store,
+        against: None,
     };
     let mut page = Vec::new();
     html::write(&mut page, &run)?;
@@ -253,6 +254,7 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
             config: &Value::Null,
             records: &records,
             store: &database.store,
+            against: None,
         },
     )?;
     let mut file = tempfile::tempfile()?;
@@ -270,5 +272,33 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
         assert!(text.contains(said), "{said} in {text}");
     }
     assert!(known::holds_results(&file, Format::Txt)?, "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_summary_has_the_worst_answers_first_and_fits_into_a_comment() -> anyhow::Result<()> {
+    let text = written("out.md", &kept())?;
+    assert!(
+        text.contains("\n### 1 of 4 cases passed (25.0 %)\n"),
+        "{text}"
+    );
+    // An answer comes before an error, whichever came first.
+    let place = |title: &str| text.find(title).expect("it is there");
+    let (failed, error) = ("test 0, column 1: FAIL", "test 1, column 0: ERROR");
+    assert!(place(failed) < place(error), "{text}");
+    let large = |row: u32| {
+        let mut record = record(row, 0, Outcome::Failed, &"&".repeat(10_000));
+        let value = || json!("&".repeat(10_000));
+        let vars = (0..20).map(|at| (at.to_string(), value()));
+        record.vars = Arc::new(vars.collect());
+        record
+    };
+    let text = written("out.md", &Kept((0..9).map(large).collect()))?;
+    assert!((20_000..60_000).contains(&text.len()), "{}", text.len());
+    assert!(
+        text.contains(" left out, since a comment has no room for more.\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("\n<!-- end of what runner generated -->\n"));
     Ok(())
 }

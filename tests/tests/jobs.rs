@@ -148,3 +148,73 @@ fn a_command_that_can_not_begin_is_an_annotation() {
     let refused = run.env("GITHUB_ACTIONS", "true").arg("eval").finish();
     assert_snapshot!(refused.told());
 }
+
+#[test]
+fn runs_are_listed_by_what_they_are_and_deleted_for_good() {
+    let first = evaluated("tags: { branch: main }\n", &[]);
+    let failed = id(&first);
+    let passed = first.again();
+    passed
+        .args(["eval", "-n", "1", "--no-table"])
+        .finish()
+        .expect_code(0);
+    let listed = |flags: &[&str]| {
+        let listed = first.again().args(["list", "--json"]).args(flags).finish();
+        listed.expect_code(0);
+        listed.stdout_json().as_array().expect("runs").len()
+    };
+    assert_eq!(listed(&["--tag", "branch=main"]), 2);
+    assert_eq!(listed(&["--tag", "branch=other"]), 0);
+    assert_eq!(listed(&["--status", "failed"]), 1);
+    assert_eq!(listed(&["--status", "passed,failed", "--since", "1h"]), 2);
+    assert_eq!(listed(&["--since", "0s"]), 0);
+    let refused = first.again().args(["delete", &failed]).finish();
+    assert_snapshot!("nobody_can_be_asked", refused.told());
+    let unknown = ["delete", "latest", "nothing", "--yes"];
+    first.again().args(unknown).finish().expect_code(2);
+    assert_eq!(listed(&[]), 2);
+    let deleted = first
+        .again()
+        .args(["delete", &failed, &failed, "--yes"])
+        .finish();
+    deleted.expect_code(0);
+    assert_eq!(deleted.stdout, format!("deleted: {failed}\n"));
+    assert_eq!(listed(&[]), 1);
+}
+
+#[test]
+fn a_run_is_deleted_after_the_question_is_answered() {
+    let first = evaluated("", &[]);
+    let mut asked = first
+        .again()
+        .in_terminal()
+        .args(["delete", "latest"])
+        .start();
+    asked.wait_for_stdout("Delete 1 run and all results? [y/N]");
+    asked.types("n\n");
+    asked.finish().expect_code(2);
+    let mut asked = first
+        .again()
+        .in_terminal()
+        .args(["delete", "latest"])
+        .start();
+    asked.wait_for_stdout("Delete 1 run and all results? [y/N]");
+    asked.types("y\n");
+    asked.finish().expect_code(0);
+    let listed = first.again().args(["list", "--json"]).finish();
+    assert_eq!(listed.stdout_json(), json!([]));
+}
+
+#[test]
+fn metrics_and_tests_with_a_word_are_shown() {
+    let first = evaluated(
+        "derivedMetrics: [{ name: twice, value: 'tone * 2' }]\n",
+        &[],
+    );
+    let shown = |flags: &[&str]| first.again().arg("show").args(flags).finish();
+    assert_snapshot!("the_metrics_of_a_run", shown(&["--metrics"]).told());
+    let metrics = shown(&["--metrics", "--json"]).stdout_json();
+    assert_eq!(metrics[0]["metrics"], json!({ "tone": 0.5, "twice": 4.0 }));
+    assert_snapshot!("the_tests_with_a_word", shown(&["--grep", "BOB"]).told());
+    shown(&["--grep", "x", "--test", "1"]).expect_code(2);
+}

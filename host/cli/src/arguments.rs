@@ -27,6 +27,7 @@ mod persistence;
 mod plugin;
 mod prices;
 mod replacing;
+mod shown;
 mod spending;
 mod trust;
 mod view;
@@ -43,6 +44,7 @@ pub(crate) use plugin::{
 };
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
+pub(crate) use shown::{Delete, List, ListedState, Show, Since};
 pub(crate) use spending::Spending;
 pub(crate) use trust::{Lock, Trust, TrustFlags};
 pub(crate) use view::View;
@@ -96,6 +98,8 @@ pub(crate) enum Command {
     List(List),
     /// Show the results of a run again, or one of its cases in full
     Show(Show),
+    /// Delete kept runs, with their results
+    Delete(Delete),
     /// Write a kept run to files
     Export(Export),
     /// Keep the results of a file, so that they can be shown, compared and exported
@@ -249,44 +253,6 @@ impl Eval {
     }
 }
 
-/// `runner list`
-#[derive(Debug, Args)]
-pub(crate) struct List {
-    /// List at most N runs
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
-    pub(crate) limit: usize,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `runner show`
-#[derive(Debug, Args)]
-#[command(after_help = help::SHOW)]
-pub(crate) struct Show {
-    /// The run: its id, the beginning of its id, or latest
-    #[arg(value_name = "RUN", default_value = "latest")]
-    pub(crate) run: String,
-    /// Print JSON, in the shape of `runner eval -o results.json`
-    #[arg(long, conflicts_with_all = ["failed", "rows", "test"])]
-    pub(crate) json: bool,
-    /// Show only tests in which some case did not pass
-    #[arg(long)]
-    pub(crate) failed: bool,
-    /// Show at most N tests
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = whole::<usize>)]
-    pub(crate) rows: usize,
-    /// Show only this test (its number in the table): all there is about its cases
-    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
-    pub(crate) test: Option<u32>,
-    /// Show only this column (its number in the table's head)
-    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
-    pub(crate) column: Option<u32>,
-    /// Cut answers and variables in the table to N characters
-    #[arg(long, value_name = "N", default_value_t = 250, value_parser = whole::<usize>)]
-    pub(crate) table_cell_max_length: usize,
-}
-
 /// Why there is no command to run.
 #[derive(Debug)]
 pub(crate) enum Refusal {
@@ -338,6 +304,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         Command::Retry(retry) => Some(retry.eval),
         Command::List(_)
         | Command::Show(_)
+        | Command::Delete(_)
         | Command::Export(_)
         | Command::Import(_)
         | Command::Diff(_)
@@ -374,6 +341,18 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("not of the form NAME=VALUE"),
     }
+}
+
+/// A name, and what follows `=` if there is one.
+fn named(text: &str) -> Result<(String, Option<String>), &'static str> {
+    let (name, value) = match text.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (text, None),
+    };
+    if name.is_empty() {
+        return Err("not of the form NAME or NAME=VALUE");
+    }
+    Ok((name.to_owned(), value))
 }
 
 /// All commands and flags.

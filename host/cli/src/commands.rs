@@ -25,6 +25,7 @@ mod bundled;
 mod cache;
 mod call;
 mod config;
+mod delete;
 mod diff;
 mod docs;
 mod doctor;
@@ -187,6 +188,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
         Command::List(list) => list::run(&list, &setting),
         Command::Show(show) => show::run(&show, &setting),
+        Command::Delete(delete) => delete::run(&delete, &setting),
         Command::Export(export) => export::run(&export, &setting),
         Command::Import(import) => import::run(&import, &setting),
         Command::Diff(diff) => diff::run(&diff, &setting),

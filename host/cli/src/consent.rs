@@ -29,7 +29,7 @@ mod remembered;
 mod words;
 
 pub(crate) use asking::Asking;
-use question::Answer;
+pub(crate) use question::{Answer, ask};
 pub(crate) use remembered::{Entry, Folders, Remembered, canonical, of_folder};
 pub(crate) use words::{More, told};
 
@@ -234,7 +234,7 @@ impl Consent<'_> {
             if self.how == How::Question {
                 let more = if index == last { more } else { More::Nothing };
                 let question = words::question(&needs, more, self.folders, &self.command)?;
-                match question::ask(&question)? {
+                match ask(&question)? {
                     Answer::Yes => {}
                     Answer::No => {
                         let (shown, left_out) = (self.command.shown(), self.command.left_out());

@@ -285,6 +285,17 @@ impl Tally {
         derived.map(|(_, value)| *value).or_else(mean)
     }
 
+    /// Each metric with its value, as [`Tally::metric`] has it: named scores by name, then derived ones.
+    pub fn metrics(&self) -> impl Iterator<Item = (&str, f64)> {
+        let is_derived = |name: &str| self.derived.iter().any(|(derived, _)| derived == name);
+        let named = self.named.keys().map(String::as_str);
+        let named = named.filter(move |name| !is_derived(name));
+        let derived = self.derived.iter().map(|(name, _)| name.as_str());
+        named
+            .chain(derived)
+            .filter_map(|name| Some((name, self.metric(name)?)))
+    }
+
     /// The column's `metrics` in promptfoo's results file.
     pub fn metrics_json(&self) -> Value {
         let named = |part: fn(&(Sum, Sum)) -> Sum| -> Map<String, Value> {

@@ -124,12 +124,30 @@ the same on every machine), and the most memory that it had.
 
 Exit codes: 0 it answered, or the grade passed, 100 it did not, 2 it could not be asked.";
 
+/// Below the help of `list`.
+pub(super) const LIST: &str = "\
+Examples:
+  runner list --since 7d --status failed      what did not pass in the last week
+  runner list --tag branch=main -n 1 --json   the newest run with that tag, for programs";
+
+/// Below the help of `delete`.
+pub(super) const DELETE: &str = "\
+Examples:
+  runner delete run-202                       the run whose id begins so, if there is one alone
+  runner list --status interrupted --json | jq -r '.[].id' | xargs runner delete --yes
+
+Their results, and what people said of them, are gone for good. Answers that are remembered stay
+(`runner cache`). A run that is going on is not deleted; the database keeps its size and uses the
+room again.";
+
 /// Below the help of `show`.
 pub(super) const SHOW: &str = "\
 Examples:
   runner show                        the newest run
   runner show run-202 --failed       what did not pass in the run whose id begins so
   runner show --test 7 --column 1    one case: prompt, full answer, every assertion
+  runner show --grep refund          the tests in which the word is
+  runner show --metrics              what each column has of each metric
   runner show --json > results.json  the whole run as a file";
 
 /// Below the help of `export`.

@@ -30,7 +30,6 @@ const LATER: &[(&[&str], &str, &str)] = &[
     ),
     (
         &[
-            "delete",
             "logs",
             "debug",
             "generate",

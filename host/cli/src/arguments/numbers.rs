@@ -35,3 +35,47 @@ pub(super) fn percent(text: &str) -> Option<f64> {
     let percent: f64 = number.parse().ok()?;
     (0.0..=100.0).contains(&percent).then_some(percent)
 }
+
+/// A whole number with a unit.
+pub(super) fn age(text: &str) -> Result<Duration, &'static str> {
+    const WRONG: &str = "not an age such as 45s, 30m, 12h, 7d or 2w";
+    let (place, unit) = text.char_indices().next_back().ok_or(WRONG)?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        'w' => 7 * 86_400,
+        _ => return Err(WRONG),
+    };
+    let count: u64 = text[..place].parse().map_err(|_| WRONG)?;
+    count
+        .checked_mul(seconds)
+        .map(Duration::from_secs)
+        .ok_or(WRONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_a_number_with_a_unit() {
+        assert_eq!(age("7d"), Ok(Duration::from_hours(7 * 24)));
+        assert_eq!(age("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(age("0m"), Ok(Duration::ZERO));
+        for text in ["", "7", "d", "-1d", "1.5h", "7ä", "99999999999999999999w"] {
+            assert!(age(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_no_percentage() {
+        for (text, percent) in [("95", 95.0), ("99.5 %", 99.5), ("0", 0.0), ("100%", 100.0)] {
+            assert_eq!(min_pass_rate(text), Ok(percent), "{text}");
+        }
+        for text in ["0.95", "-1", "101", "most", "", "%"] {
+            assert!(min_pass_rate(text).is_err(), "{text}");
+        }
+    }
+}

@@ -33,7 +33,7 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
         setting.talk.note(note);
     }
     if outputs.is_empty() {
-        show::json(&run)?;
+        show::document(&run)?;
         return Ok(SUCCESS);
     }
     let summary = run.sum_up(|_| {})?;

@@ -1,15 +1,17 @@
 //! `runner list`: the runs that are kept, newest first.
 
+use anyhow::Context as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use runner_store::{Outcome, RunInfo, RunState};
+use runner_store::{Outcome, RunInfo, RunState, Store};
 use serde_json::{Value, json};
 
 use super::Setting;
-use crate::arguments::List;
+use crate::arguments::{List, ListedState, Since};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
+use crate::findings::text_of;
 use crate::listing::{self, Side};
 use crate::output::instant;
 use crate::stdout;
@@ -20,24 +22,119 @@ const DESCRIPTION_CHARS: usize = 60;
 
 /// Lists runs.
 pub(super) fn run(arguments: &List, setting: &Setting) -> Result<u8, Failure> {
+    let wanted = ListFilter {
+        tags: &arguments.tag,
+        states: &arguments.status,
+        since_ms: arguments.since.map(began_at).transpose()?,
+    };
     let runs = match setting.existing_store()? {
-        Some(store) => store.runs(arguments.limit).map_err(anyhow::Error::new)?,
+        Some(store) => chosen(&store, &wanted, arguments.limit)?,
         None => Vec::new(),
     };
     if arguments.json {
         stdout::json(&runs.iter().map(run_json).collect())?;
     } else if runs.is_empty() {
-        setting
-            .talk
-            .line("no runs yet: make one with `runner eval`");
+        let why = if wanted.is_all() {
+            "no runs yet: make one with `runner eval`"
+        } else {
+            "no such runs"
+        };
+        setting.talk.line(why);
     } else {
-        let width = setting.terminal.width;
-        stdout::print(&table(&runs, &TimeZone::system(), width))?;
+        let terminal = setting.terminal;
+        let text = table(&runs, &TimeZone::system(), terminal.width);
+        stdout::print(&terminal.harmless(&text))?;
     }
     Ok(SUCCESS)
 }
 
-fn table(runs: &[RunInfo], zone: &TimeZone, width: u16) -> String {
+/// Which runs are listed.
+struct ListFilter<'a> {
+    tags: &'a [(String, Option<String>)],
+    states: &'a [ListedState],
+    since_ms: Option<i64>,
+}
+
+impl ListFilter<'_> {
+    fn is_all(&self) -> bool {
+        self.tags.is_empty() && self.states.is_empty() && self.since_ms.is_none()
+    }
+
+    /// Whether it may be a run whose rows are not counted.
+    fn may_be(&self, run: &RunInfo) -> bool {
+        let tags: Value = serde_json::from_str(&run.tags_json).unwrap_or_default();
+        let has = |(name, value): &(String, Option<String>)| {
+            let found = tags.get(name);
+            found.is_some_and(|found| value.as_ref().is_none_or(|value| text_of(found) == *value))
+        };
+        self.tags.iter().all(has)
+    }
+
+    /// Whether it is a run whose rows are counted.
+    fn is(&self, run: &RunInfo) -> bool {
+        let passed = run.outcomes.of(Outcome::Passed) == total(run) && total(run) > 0;
+        let is = |state: &ListedState| match state {
+            ListedState::Running => run.state == RunState::Running,
+            ListedState::Finished => run.state == RunState::Finished,
+            ListedState::Interrupted => run.state == RunState::Interrupted,
+            ListedState::Passed => run.state == RunState::Finished && passed,
+            ListedState::Failed => run.state != RunState::Running && !passed,
+        };
+        self.states.is_empty() || self.states.iter().any(is)
+    }
+}
+
+/// Runs that are asked for at once.
+const PAGE: usize = 200;
+
+/// The newest of them, newest first. Rows are counted only where it is not known before that the run is
+/// none of them.
+fn chosen(store: &Store, wanted: &ListFilter<'_>, limit: usize) -> anyhow::Result<Vec<RunInfo>> {
+    if wanted.is_all() {
+        return Ok(store.runs(limit)?);
+    }
+    let mut chosen = Vec::new();
+    for page in 0.. {
+        let runs = store.search_runs("", page * PAGE, PAGE)?;
+        for run in &runs {
+            // They come newest first.
+            let is_older = wanted
+                .since_ms
+                .is_some_and(|since| run.created_at_ms < since);
+            if chosen.len() == limit || is_older {
+                return Ok(chosen);
+            }
+            if wanted.may_be(run) {
+                let counted = store.find_run(&run.id)?;
+                chosen.extend(Some(counted).filter(|run| wanted.is(run)));
+            }
+        }
+        if runs.len() < PAGE {
+            break;
+        }
+    }
+    Ok(chosen)
+}
+
+/// When that was, in milliseconds since 1970.
+fn began_at(since: Since) -> anyhow::Result<i64> {
+    Ok(match since {
+        Since::Age(age) => {
+            let ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+            Timestamp::now().as_millisecond().saturating_sub(ms)
+        }
+        Since::Day(day) => {
+            let begins = day.to_zoned(TimeZone::system());
+            begins
+                .context("that day has no beginning here")?
+                .timestamp()
+                .as_millisecond()
+        }
+        Since::At(at) => at.as_millisecond(),
+    })
+}
+
+pub(super) fn table(runs: &[RunInfo], zone: &TimeZone, width: u16) -> String {
     let headings = [
         ("run", Side::Left),
         ("when", Side::Left),
@@ -143,6 +240,57 @@ run-2  2023-11-14 22:13    1/8     12.5 %  interrupted  greetings
 run-1  2023-11-14 22:13      2     50.0 %  finished     greetings
 "
         );
+        Ok(())
+    }
+
+    #[test]
+    fn runs_are_chosen_by_tag_state_and_time() -> anyhow::Result<()> {
+        let kept = keep(&[record(0, 0, Ended::Passed, "yes")], 1)?;
+        kept.add("run-2", &[record(0, 0, Ended::Failed, "no")], 1)?;
+        kept.add("run-3", &[record(0, 0, Ended::Passed, "yes")], 8)?;
+        let tag = |text: &str, value: Option<&str>| [(text.to_owned(), value.map(str::to_owned))];
+        let ids = |wanted: &ListFilter<'_>, limit| -> anyhow::Result<Vec<String>> {
+            let runs = chosen(&kept.store, wanted, limit)?;
+            Ok(runs.into_iter().map(|run| run.id).collect())
+        };
+        let all = ListFilter {
+            tags: &[],
+            states: &[],
+            since_ms: None,
+        };
+        for (states, expected) in [
+            (&[ListedState::Passed][..], &["run-1"][..]),
+            (&[ListedState::Failed], &["run-3", "run-2"]),
+            (&[ListedState::Finished], &["run-2", "run-1"]),
+            (
+                &[ListedState::Interrupted, ListedState::Passed],
+                &["run-3", "run-1"],
+            ),
+            (&[ListedState::Running], &[]),
+        ] {
+            assert_eq!(
+                ids(&ListFilter { states, ..all }, 9)?,
+                expected,
+                "{states:?}"
+            );
+        }
+        for (tags, found) in [
+            (tag("team", None), 3),
+            (tag("team", Some("a")), 3),
+            (tag("team", Some("b")), 0),
+            (tag("who", None), 0),
+        ] {
+            let found_now = ids(&ListFilter { tags: &tags, ..all }, 9)?.len();
+            assert_eq!(found_now, found, "{tags:?}");
+        }
+        let began = kept.store.find_run("run-1")?.created_at_ms;
+        let since = |ms| ListFilter {
+            since_ms: Some(ms),
+            ..all
+        };
+        assert_eq!(ids(&since(began), 9)?.len(), 3);
+        assert_eq!(ids(&since(began), 2)?.len(), 2);
+        assert_eq!(ids(&since(began + 1), 9)?.len(), 0);
         Ok(())
     }
 

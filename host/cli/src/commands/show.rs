@@ -1,8 +1,13 @@
 //! `runner show`: a kept run again, as a table, as a file, or one of its tests in full.
 
+use std::collections::HashSet;
+
+use indexmap::IndexSet;
 use jiff::tz::TimeZone;
+use runner_eval::record::CaseRecord;
+use runner_eval::summary::{ColumnHead, Tally};
 use runner_store::RunState;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::Setting;
 use super::list::when;
@@ -11,7 +16,8 @@ use crate::detail;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
-use crate::findings::{Findings, Limits};
+use crate::findings::{Findings, Limits, text_of};
+use crate::listing::{self, Side};
 use crate::output;
 use crate::report;
 use crate::stdout;
@@ -19,6 +25,10 @@ use crate::stored::{self, StoredRun};
 use crate::table::{self, TableView};
 use crate::terminal::Terminal;
 use crate::visible;
+
+/// Characters of a metric's name, and of a column's.
+const METRIC_CHARS: usize = 60;
+const NAME_CHARS: usize = 120;
 
 /// Shows a run.
 pub(super) fn run(arguments: &Show, setting: &Setting) -> Result<u8, Failure> {
@@ -42,7 +52,8 @@ pub(super) fn run(arguments: &Show, setting: &Setting) -> Result<u8, Failure> {
     }
     match arguments.test {
         Some(test_idx) => test(arguments, &run, test_idx, setting.terminal)?,
-        None if arguments.json => json(&run)?,
+        None if arguments.metrics => metrics(arguments, &run, setting.terminal)?,
+        None if arguments.json => document(&run)?,
         None => {
             let text = overview(arguments, &run, setting.terminal, &TimeZone::system())?;
             stdout::print(&setting.terminal.harmless(&text))?;
@@ -63,7 +74,18 @@ fn overview(
         cell_chars: arguments.table_cell_max_length,
         failing_only: arguments.failed,
     });
-    let summary = run.sum_up(|record| findings.add(record))?;
+    let found = arguments.grep.as_ref().map(|text| grep(run, text));
+    let found = found.transpose()?;
+    let is_shown = |record: &CaseRecord| {
+        found
+            .as_ref()
+            .is_none_or(|it| it.contains(&record.test_idx))
+    };
+    let summary = run.sum_up(|record| {
+        if is_shown(record) {
+            findings.add(record);
+        }
+    })?;
     let Terminal { width, color, .. } = terminal;
     let complete = summary.not_run() == 0;
     let view = TableView {
@@ -76,8 +98,92 @@ fn overview(
     let mut text = head(run, zone);
     text.push_str(&table::render(&findings, &run.heads(), &view));
     text.push('\n');
-    text.push_str(&report::render(&summary, &findings, None, width));
+    match (&found, &arguments.grep) {
+        // The sums are of all tests, and would not be of what is above them.
+        (Some(found), Some(wanted)) => {
+            let tests = figures::counted(found.len() as u64, "test has", "tests have");
+            let wanted = visible::cut(wanted, 60).into_owned();
+            text.push_str(&format!("{tests} \"{}\" in it.\n", visible::line(&wanted)));
+        }
+        _ => text.push_str(&report::render(&summary, &findings, None, width)),
+    }
     Ok(text)
+}
+
+/// The tests that have a text somewhere, whether in capitals or not.
+fn grep(run: &StoredRun, text: &str) -> anyhow::Result<HashSet<u32>> {
+    let wanted = text.to_lowercase();
+    let has = |text: &str| text.to_lowercase().contains(&wanted);
+    let mut found = HashSet::new();
+    run.sum_up(|record| {
+        let description = record.test_case.get("description").and_then(Value::as_str);
+        let answer = record.response.as_ref().map(|it| text_of(&it.output));
+        let grading = record.grading_result.iter();
+        let mut components = grading.flat_map(|grading| &grading.component_results);
+        if description.is_some_and(has)
+            || answer.as_deref().is_some_and(has)
+            || record
+                .vars
+                .iter()
+                .any(|(name, value)| has(name) || has(&text_of(value)))
+            || record.conclusion.error().is_some_and(has)
+            || components.any(|component| has(&component.reason))
+        {
+            found.insert(record.test_idx);
+        }
+    })?;
+    Ok(found)
+}
+
+/// What each column has of each metric.
+fn metrics(arguments: &Show, run: &StoredRun, terminal: Terminal) -> Result<(), Failure> {
+    let summary = run.sum_up(|_| {})?;
+    let wanted = |idx: usize| arguments.column.is_none_or(|only| only as usize == idx);
+    let columns = summary.columns.iter().enumerate();
+    let columns: Vec<(usize, &(ColumnHead, Tally))> =
+        columns.filter(|(idx, _)| wanted(*idx)).collect();
+    if arguments.json {
+        let column = |(idx, (head, tally)): &(usize, &(ColumnHead, Tally))| {
+            let metrics: Map<String, Value> = tally
+                .metrics()
+                .map(|(name, value)| (name.to_owned(), json!(value)))
+                .collect();
+            json!({ "column": idx, "provider": head.provider, "prompt": head.prompt, "metrics": metrics })
+        };
+        return Ok(stdout::json(&columns.iter().map(column).collect())?);
+    }
+    let names = columns.iter().flat_map(|(_, (_, tally))| tally.metrics());
+    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
+    if names.is_empty() {
+        let id = &run.info.id;
+        return Ok(stdout::print(&format!("run {id} has no metrics\n"))?);
+    }
+    let numbers: Vec<String> = columns.iter().map(|(idx, _)| format!("({idx})")).collect();
+    let headings = numbers.iter().map(|number| (number.as_str(), Side::Right));
+    let headings: Vec<(&str, Side)> = std::iter::once(("metric", Side::Left))
+        .chain(headings)
+        .collect();
+    let rows = names.iter().map(|name| {
+        let values = columns.iter().map(|(_, (_, tally))| {
+            tally
+                .metric(name)
+                .map_or_else(|| "–".to_owned(), figures::number)
+        });
+        let name = visible::cut(name, METRIC_CHARS);
+        std::iter::once(visible::line(&name).into_owned())
+            .chain(values)
+            .collect()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let mut text = head(run, &TimeZone::system());
+    for (idx, (head, _)) in &columns {
+        let name = format!("({idx}) {} · {}", head.provider, head.prompt);
+        text.push_str(&visible::line(&visible::cut(&name, NAME_CHARS)));
+        text.push('\n');
+    }
+    text.push('\n');
+    text.push_str(&listing::render(&headings, &rows, terminal.width));
+    Ok(stdout::print(&terminal.harmless(&text))?)
 }
 
 /// One line that says which run this is.
@@ -93,7 +199,7 @@ fn head(run: &StoredRun, zone: &TimeZone) -> String {
 }
 
 /// The run as a results file in JSON.
-pub(super) fn json(run: &StoredRun) -> anyhow::Result<()> {
+pub(super) fn document(run: &StoredRun) -> anyhow::Result<()> {
     let summary = run.sum_up(|_| {})?;
     stdout::stream_json(|out| output::write_json(out, &run.run(&summary)))
 }
@@ -117,7 +223,7 @@ fn test(
         .help("tests are counted from 0, as in the first column of the table"));
     }
     if arguments.json {
-        let cases: Value = cases.iter().map(|case| serde_json::json!(case)).collect();
+        let cases: Value = cases.iter().map(|case| json!(case)).collect();
         return Ok(stdout::json(&cases)?);
     }
     let texts: Vec<String> = cases.iter().map(detail::render).collect();
@@ -150,6 +256,8 @@ mod tests {
             rows: 25,
             test: None,
             column: None,
+            grep: None,
+            metrics: false,
             table_cell_max_length: 250,
         }
     }
@@ -198,6 +306,16 @@ Interrupted: 1 case was not run. To go on: runner eval --resume run-1
         );
         let text = overview(&arguments(), &run, TERMINAL, &TimeZone::UTC)?;
         assert!(text.contains("│ 1 ┆ user 1 ┆"), "{text}");
+        let found = Show {
+            grep: Some("GOT NO".to_owned()),
+            ..arguments()
+        };
+        let text = overview(&found, &run, TERMINAL, &TimeZone::UTC)?;
+        assert!(
+            text.contains("│ 0 ┆ user 0 ┆") && !text.contains("user 1"),
+            "{text}"
+        );
+        assert!(text.ends_with("\n1 test has \"GOT NO\" in it.\n"), "{text}");
         Ok(())
     }
 }

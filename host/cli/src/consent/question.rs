@@ -18,7 +18,7 @@ const LONGEST: u64 = 8 << 10;
 
 /// What was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Yes,
     No,
     /// By Ctrl-C or SIGTERM.
@@ -29,7 +29,7 @@ pub(super) enum Answer {
 ///
 /// # Errors
 /// When there is no thread or runtime to be had.
-pub(super) fn ask(question: &str) -> Result<Answer, Failure> {
+pub(crate) fn ask(question: &str) -> Result<Answer, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -218,3 +218,66 @@ fn metrics_and_tests_with_a_word_are_shown() {
     assert_snapshot!("the_tests_with_a_word", shown(&["--grep", "BOB"]).told());
     shown(&["--grep", "x", "--test", "1"]).expect_code(2);
 }
+
+#[test]
+fn the_parts_of_a_run_make_the_whole() {
+    let whole = evaluated("thresholds: { passRate: 66 }\n", &["-o", "whole.json"]);
+    whole.expect_code(0);
+    for part in ["1/2", "2/2"] {
+        let file = format!("part-{}.json", &part[..1]);
+        let run = whole
+            .again()
+            .args(["eval", "--no-table", "--shard", part, "-o", &file]);
+        run.finish();
+    }
+    let shard = &whole.json("part-2.json")["results"]["stats"]["shard"];
+    assert_eq!(*shard, json!({ "index": 2, "count": 2, "rows": 2 }));
+    let merge = |files: &[&str], more: &[&str]| {
+        whole
+            .again()
+            .args(["merge", "--no-table"])
+            .args(files)
+            .args(more)
+            .finish()
+    };
+    let merged = merge(&["part-2.json", "part-1.json"], &["-o", "merged.json"]);
+    assert_snapshot!("a_merged_run", merged.told());
+    // But for ids and times, its rows are those of the whole.
+    let rows = |file: &str| {
+        let document = whole.json(file);
+        let rows = document["results"]["results"]
+            .as_array()
+            .expect("rows")
+            .clone();
+        let facts = [
+            "testIdx",
+            "promptIdx",
+            "vars",
+            "success",
+            "score",
+            "testCase",
+        ];
+        let fact = |row: &serde_json::Value| facts.map(|name| row[name].clone());
+        rows.iter().map(fact).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("merged.json"), rows("whole.json"));
+    merge(&["part-1.json", "part-2.json"], &["--min-pass-rate", "67"]).expect_code(100);
+
+    let missing = merge(&["part-1.json"], &[]).told_as("a part is missing");
+    let twice = merge(&["part-1.json", "part-1.json"], &[]).told_as("a part is there twice");
+    let no_part = merge(&["part-1.json", "whole.json"], &[]).told_as("another is no part");
+    let changed = CONFIG.replace("value: Ada", "value: Bea");
+    let other = ["eval", "--shard", "2/2", "--no-table", "-o", "other.json"];
+    whole.again().config(&changed).args(other).finish();
+    let other = merge(&["part-1.json", "other.json"], &[]).told_as("another config");
+    assert_snapshot!(
+        "parts_that_are_no_run",
+        [missing, twice, no_part, other].concat()
+    );
+}
+
+#[test]
+fn a_part_of_a_sample_needs_the_seed_of_all() {
+    let refused = evaluated("", &["--shard", "1/2", "--filter-sample", "2"]);
+    assert_snapshot!(refused.told());
+}

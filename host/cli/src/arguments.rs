@@ -36,7 +36,7 @@ mod words;
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
-pub(crate) use kept::{Check, Config, Diff, Export, Import, Init, Regression};
+pub(crate) use kept::{Check, Config, Diff, Export, Import, Init, Merge, Regression};
 pub(crate) use learnt::{Completions, Man};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{
@@ -104,6 +104,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Keep the results of a file, so that they can be shown, compared and exported
     Import(Import),
+    /// Put the results of the parts of a run together, which were run with --shard
+    Merge(Merge),
     /// Say what is different between two kept runs
     Diff(Diff),
     /// Look at the kept runs in a browser: answers, figures, comparisons, grading by hand
@@ -287,6 +289,7 @@ impl Refusal {
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, Refusal> {
     let arguments = Arguments::try_parse_from(line).map_err(refusal)?;
     let misplaced = match &arguments.command {
+        Some(Command::Eval(eval)) => eval.inputs.filtering.check(),
         Some(Command::Retry(retry)) => elsewhere::check_retry(&retry.eval),
         Some(Command::Config(Config::Check(check))) => elsewhere::check_check(&check.eval),
         _ => Ok(()),
@@ -308,6 +311,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Export(_)
         | Command::Import(_)
         | Command::Diff(_)
+        | Command::Merge(_)
         | Command::Init(_)
         | Command::Config(_)
         | Command::Plugin(_)

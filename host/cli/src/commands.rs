@@ -38,6 +38,7 @@ mod init;
 mod inspect;
 mod learnt;
 mod list;
+mod merge;
 mod pack;
 mod prices;
 mod scaffold;
@@ -191,6 +192,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Delete(delete) => delete::run(&delete, &setting),
         Command::Export(export) => export::run(&export, &setting),
         Command::Import(import) => import::run(&import, &setting),
+        Command::Merge(merge) => merge::run(&merge, &setting),
         Command::Diff(diff) => diff::run(&diff, &setting),
         Command::View(view) => view::run(&view, &setting),
         Command::Init(init) => init::run(&init, &setting),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context;
-use runner_config::plan::{CaseId, Thresholds};
+use runner_config::plan::{CaseId, ShardRows, Thresholds};
 use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
 use runner_eval::record::{AnnotationRecord, CaseRecord};
@@ -132,6 +132,7 @@ impl StoredRun {
                 budgets.filter_map(Statement::from_json).collect()
             },
             thresholds: Thresholds::deserialize(&self.options["thresholds"]).unwrap_or_default(),
+            shard: ShardRows::deserialize(&self.options["shard"]).ok(),
         };
         // What works them out stands in the config, not in the rows.
         summary.take_derived(&left["derivedMetrics"]);

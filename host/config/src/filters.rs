@@ -1,7 +1,7 @@
 //! Running a part of a config: the `--filter-…` flags.
 //!
 //! Prompts and providers are chosen first, then tests, in promptfoo's order: metadata → a former
-//! run's cases → pattern → range → first → sample. Each filter sees what the one before it left.
+//! run's cases → pattern → range → first → sample → shard. Each filter sees what the one before it left.
 //! What is left is numbered from 0 again, as in promptfoo: a filtered run's row 0 is the first
 //! chosen test. Whoever compares runs matches cases by their content, which a filter never
 //! changes.
@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use crate::model::{Findings, Position};
-use crate::plan::{Column, Narrowing, Tests, VarFiles};
+use crate::plan::{Column, Narrowing, Shard, Tests, VarFiles};
 
 mod columns;
 mod description;
@@ -21,6 +21,7 @@ mod metadata;
 mod pattern;
 mod range;
 mod sample;
+mod shard;
 
 pub use former::{FormerCase, FormerCases};
 pub use metadata::{MetadataError, MetadataFilter};
@@ -47,6 +48,8 @@ pub struct Filters {
     pub first: Option<usize>,
     /// `--filter-sample`: tests by chance.
     pub sample: Option<Sample>,
+    /// `--shard`: one of several parts.
+    pub shard: Option<Shard>,
 }
 
 /// What is left of a config.
@@ -119,6 +122,17 @@ impl Filters {
                     sample.draw(tests);
                 },
             )?;
+        }
+        if let Some(shard) = self.shard {
+            let of = chosen.tests.len();
+            shard::cut(shard, chosen);
+            let narrowing = Narrowing {
+                filter: shard.to_string(),
+                kept: chosen.tests.len(),
+                of,
+                what: "tests",
+            };
+            chosen.note(narrowing, &shard::help(of), findings)?;
         }
         Some(())
     }

@@ -32,6 +32,7 @@ mod prices;
 mod provider;
 mod question;
 mod render;
+mod shard;
 mod threshold;
 mod variables;
 pub(crate) mod weight;
@@ -51,6 +52,7 @@ pub use price_list::{ModelPrice, PriceList};
 pub use prices::{ListedPrice, Prices};
 pub use provider::{EnvRead, Provider, ProviderProgram};
 pub use question::{PlannedTask, Question, QuestionBudget};
+pub use shard::{Shard, ShardError, ShardRows};
 pub use threshold::{MetricThreshold, Thresholds};
 pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
@@ -80,6 +82,8 @@ pub struct Plan {
     pub judges: Vec<Arc<Provider>>,
     /// What filters left out of it, in the order applied; empty without filters.
     pub narrowings: Vec<Narrowing>,
+    /// The part of a run that it is, if it is one.
+    pub shard: Option<Shard>,
     /// What ties cases together; `None` where no case has to wait for another.
     pub order: Option<Order>,
     /// What models cost.

@@ -210,6 +210,7 @@ impl Config {
             providers,
             judges,
             narrowings: chosen.narrowings,
+            shard: filters.shard,
             prices: prices::read(&documents, &self.overrides.prices, findings),
             options,
             output_paths: self.output_paths(&documents, findings),

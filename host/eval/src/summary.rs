@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use runner_config::plan::Thresholds;
+use runner_config::plan::{ShardRows, Thresholds};
 use runner_gateway::{LaneSummary, Statement};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -81,6 +81,8 @@ pub struct Summary {
     pub budgets: Vec<Statement>,
     /// What it has to come to.
     pub thresholds: Thresholds,
+    /// The part of a run that it is, if it is one.
+    pub shard: Option<ShardRows>,
 }
 
 impl Summary {

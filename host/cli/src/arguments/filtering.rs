@@ -7,10 +7,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
 
 use clap::Args;
+use runner_config::plan::Shard;
 use runner_config::{Filters, MetadataFilter, Pattern, Sample, TestRange};
 
 use super::numbers::some;
 use super::words::Words;
+use crate::failure::Failure;
 
 /// Flags of `runner eval` that choose.
 #[derive(Debug, Clone, Args)]
@@ -72,6 +74,9 @@ pub(crate) struct Filtering {
     /// Run only the cases that ended in an error there
     #[arg(long = "filter-errors-only", value_name = "RUN|FILE", group = "former")]
     pub(crate) errors_only: Option<String>,
+    /// Run only the I-th of N parts of the tests; `runner merge` puts the results of all parts together
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
 }
 
 /// Which rows of a former run are meant.
@@ -86,6 +91,20 @@ pub(crate) enum Wanted {
 }
 
 impl Filtering {
+    /// Whether the flags mean something together.
+    ///
+    /// # Errors
+    /// When each part of a run would draw tests of its own.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        if self.shard.is_some() && self.sample.is_some() && self.sample_seed.is_none() {
+            let message = "--shard would take parts of another sample each time";
+            return Err(
+                Failure::usage(message).help("give all parts the same --filter-sample-seed")
+            );
+        }
+        Ok(())
+    }
+
     /// Chooses the seed of a sample now, if none was given; gives the seed that holds.
     pub(crate) fn settle_seed(&mut self) -> Option<&str> {
         if self.sample.is_some() {
@@ -119,6 +138,7 @@ impl Filtering {
             range: self.range,
             first: self.first_n.map(NonZeroUsize::get),
             sample,
+            shard: self.shard,
         }
     }
 
@@ -136,6 +156,9 @@ impl Filtering {
         }
         words.flags("--filter-providers", &self.providers);
         words.flags("--filter-prompts", &self.prompts);
+        if let Some(shard) = self.shard {
+            words.written("--shard", &shard.to_string());
+        }
         if let Some((flag, _, name)) = self.former() {
             words.flag(flag, name);
         }

@@ -25,7 +25,7 @@ The table and the summary go to standard output, everything else to standard err
 Ctrl-C stops: once to let cases in flight finish, twice to stop at once. What is done is kept.
 
 Filters apply in this order: prompts and providers, metadata, a former run, pattern, range,
-first, sample; each sees what the one before it left. Rows are numbered anew. A former run's
+first, sample, shard; each sees what the one before it left. Rows are numbered anew. A former run's
 cases are found by their variables and description. A filter that leaves nothing is an error.
 
 What servers allow is learnt from their answers and kept to; it needs neither -j nor --delay.
@@ -167,6 +167,17 @@ Examples:
   runner import results.jsonl               rows alone: the run gets a new id
 
 Its id is import- and the one in the file. An imported run can be shown, compared, exported and filtered by; it can't be gone on with.";
+
+/// Below the help of `merge`.
+pub(super) const MERGE: &str = "\
+Examples:
+  runner eval --shard 1/2 -o part-1.json      in one job
+  runner eval --shard 2/2 -o part-2.json      in another
+  runner merge part-*.json -o results.html    in a third: the table, the files and the exit code of all
+
+The parts have to be all of one run, with one config. What was not run counts as not passed.
+
+Exit codes: those of `eval`; 2 also where a part is missing.";
 
 /// Below the help of `diff`.
 pub(super) const DIFF: &str = "\

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::numbers::{percent, whole};
+use super::numbers::{min_pass_rate, percent, whole};
 use super::{Eval, NEWEST, elsewhere, help};
 use crate::failure::Failure;
 
@@ -54,6 +54,30 @@ pub(crate) struct Import {
     /// Take the place of the run that has the same id; it is deleted
     #[arg(long, conflicts_with = "new_id")]
     pub(crate) force: bool,
+}
+
+/// `runner merge`
+#[derive(Debug, Args)]
+#[command(after_help = help::MERGE)]
+pub(crate) struct Merge {
+    /// The results of all parts, as .json
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write the results to FILE: .json, .jsonl, .csv, .yaml, .txt, .html, .md or .junit.xml; repeatable
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
+    /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
+    #[arg(long)]
+    pub(crate) csv_raw: bool,
+    /// Say in .md files, and in the summary of a job, what is worse than in RUN, an earlier run
+    #[arg(long, value_name = "RUN")]
+    pub(crate) baseline: Option<String>,
+    /// End with exit code 0 if at least PERCENT of the cases pass [default: as the parts were run]
+    #[arg(long, value_name = "PERCENT", value_parser = min_pass_rate)]
+    pub(crate) min_pass_rate: Option<f64>,
+    /// Show the summary without the table
+    #[arg(long)]
+    pub(crate) no_table: bool,
 }
 
 /// `runner diff`

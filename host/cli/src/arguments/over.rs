@@ -127,6 +127,7 @@ impl Filtering {
             failing,
             failing_only,
             errors_only,
+            shard: self.shard.or(before.shard),
         }
     }
 }

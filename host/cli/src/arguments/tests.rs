@@ -182,6 +182,7 @@ pub(super) fn with_value(flag: &clap::Arg) -> String {
         _ if !flag.get_action().takes_values() => "",
         "var" | "tag" | "filter-metadata" => "=a=b",
         "filter-range" => "=1:",
+        "shard" => "=1/2",
         _ => "=2",
     };
     let beside = match name {

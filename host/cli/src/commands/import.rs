@@ -31,7 +31,7 @@ use crate::visible;
 mod file;
 mod row;
 
-use file::ResultsFile;
+pub(super) use file::ResultsFile;
 
 /// What the id of every imported run begins with.
 const IMPORTED: &str = "import-";
@@ -42,12 +42,15 @@ const MAX_COLUMNS: usize = 10_000;
 
 /// What the first reading found.
 #[derive(Debug, Default)]
-struct Survey {
-    rows: u64,
+pub(super) struct Survey {
+    /// Rows.
+    pub(super) rows: u64,
     /// Rows of cases that have ended.
-    ended: u64,
+    pub(super) ended: u64,
     /// Rows in a place that another row has.
-    twice: u64,
+    pub(super) twice: u64,
+    /// One more than the largest number of a test.
+    pub(super) tests: u64,
     columns: Vec<ColumnRecord>,
 }
 
@@ -99,7 +102,7 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
 }
 
 /// Reads all rows; whether each can be kept.
-fn survey(file: &ResultsFile) -> Result<Survey, Unreadable> {
+pub(super) fn survey(file: &ResultsFile) -> Result<Survey, Unreadable> {
     let mut survey = Survey {
         columns: file.columns.clone(),
         ..Survey::default()
@@ -121,6 +124,7 @@ fn survey(file: &ResultsFile) -> Result<Survey, Unreadable> {
             survey.columns[idx] = column_of(&record);
         }
         survey.rows += 1;
+        survey.tests = survey.tests.max(u64::from(record.test_idx) + 1);
         let again = !places.insert((record.test_idx, record.prompt_idx));
         survey.twice += u64::from(again);
         survey.ended += u64::from(!again && record.conclusion.outcome() != Outcome::Cancelled);
@@ -157,7 +161,11 @@ fn keep(
     store: &Store,
     id: &str,
 ) -> Result<(), Failure> {
-    let kept = push(file, survey, writer).and_then(|said| {
+    let pushed = push(file, 0, &writer).and_then(|said| {
+        end(file, survey, writer)?;
+        Ok(said)
+    });
+    let kept = pushed.and_then(|said| {
         let now = Timestamp::now().as_millisecond();
         let mut said = said.into_iter();
         said.try_for_each(|(row, said)| Ok(store.annotate(id, &row, &said.into(), now)?))
@@ -170,10 +178,12 @@ fn keep(
     Ok(kept?)
 }
 
-fn push(
+/// Puts the rows of a file into the database, each so many rows further down; gives what people said of
+/// them.
+pub(super) fn push(
     file: &ResultsFile,
-    survey: &Survey,
-    writer: RunWriter,
+    down: u32,
+    writer: &RunWriter,
 ) -> anyhow::Result<Vec<(String, AnnotationRecord)>> {
     let mut failed = None;
     let mut said = Vec::new();
@@ -181,6 +191,7 @@ fn push(
         // Without an id nothing says which row is meant.
         let annotation = record.annotation.take().filter(|_| !record.id.is_empty());
         said.extend(annotation.map(|annotation| (record.id.clone(), annotation)));
+        record.test_idx = record.test_idx.saturating_add(down);
         let json = serde_json::to_string(&record).map_err(anyhow::Error::new);
         let pushed = json.and_then(|json| Ok(writer.push(record.to_row(None, json))?));
         pushed.map_err(|error| {
@@ -194,6 +205,11 @@ fn push(
     }
     read.map_err(|error| anyhow::anyhow!("{error}"))
         .context("the file has changed meanwhile")?;
+    Ok(said)
+}
+
+/// What is kept of how the run ended.
+fn end(file: &ResultsFile, survey: &Survey, writer: RunWriter) -> anyhow::Result<()> {
     let total = survey.ended.saturating_add(file.not_run);
     let complete = file.not_run == 0 && survey.ended == survey.rows - survey.twice;
     let (status, end) = if complete {
@@ -210,7 +226,7 @@ fn push(
         })
         .to_string(),
     })?;
-    Ok(said)
+    Ok(())
 }
 
 fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun {
@@ -229,7 +245,7 @@ fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun
         options_json: json!({
             "maxConcurrency": concurrency.max(1), "repeat": 1,
             "total": survey.ended.saturating_add(file.not_run), "importedFrom": path.to_string_lossy(),
-            "thresholds": thresholds::asked(&file.stats["thresholds"]),
+            "thresholds": thresholds::asked(&file.stats["thresholds"]), "shard": file.stats["shard"],
         })
         .to_string(),
         seed: 0,
@@ -238,7 +254,7 @@ fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun
 
 /// When the run began; the file's own time if it does not say, or else now. No run began later than
 /// now: it would be the latest one for ever.
-fn began(file: &ResultsFile) -> i64 {
+pub(super) fn began(file: &ResultsFile) -> i64 {
     let stated = file.timestamp.as_deref();
     let stated = stated.and_then(|text| text.parse::<Timestamp>().ok());
     let stated = stated.map(Timestamp::as_millisecond);
@@ -265,7 +281,7 @@ fn imported(id: &str) -> String {
 }
 
 /// `import-20261120-4f3a21`: the day, and digits that no other import has.
-fn new_id(path: &Path) -> String {
+pub(super) fn new_id(path: &Path) -> String {
     let now = SystemTime::now();
     let seed = format!("{} {now:?} {}", path.display(), std::process::id());
     let digest = Sha256::digest(seed);

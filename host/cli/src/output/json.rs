@@ -91,6 +91,9 @@ pub(super) fn stats(summary: &Summary) -> Value {
     if let Some(told) = thresholds::json(summary) {
         stats["thresholds"] = told;
     }
+    if let Some(shard) = summary.shard {
+        stats["shard"] = json!(shard);
+    }
     if !summary.tasks.is_empty() {
         stats["tasks"] = summary.tasks.stats_json();
     }

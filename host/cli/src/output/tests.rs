@@ -119,6 +119,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
             spent: 1_500_000_000,
         }],
         thresholds: Thresholds::default(),
+        shard: None,
     };
     for record in records {
         summary.all.add(record);

@@ -41,6 +41,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         lanes: Vec::new(),
         budgets: Vec::new(),
         thresholds: Thresholds::default(),
+        shard: None,
     };
     for record in records {
         findings.add(record);

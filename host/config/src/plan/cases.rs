@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::variables::TooMuch;
-use super::{Case, CaseId, CodeVars, Column, Plan, Test};
+use super::{Case, CaseId, CodeVars, Column, Plan, ShardRows, Test};
 use crate::template::{FilterScripts, Results, for_data};
 
 impl Plan {
@@ -54,6 +54,12 @@ impl Plan {
     /// How many rows the results have: cases over columns.
     pub fn row_count(&self) -> u64 {
         self.tests.models().map(rows).sum()
+    }
+
+    /// The part of a run that it is, with its rows.
+    pub fn shard_rows(&self) -> Option<ShardRows> {
+        let rows = self.row_count();
+        self.shard.map(|shard| ShardRows { shard, rows })
     }
 
     /// A column, as the test has it: a provider of its own answers in place of the column's, whose

@@ -86,6 +86,7 @@ fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> 
         "total": head.total,
         "tasks": Tasks::planned(&plan.tasks()).to_keep(),
         "thresholds": plan.thresholds,
+        "shard": plan.shard_rows(),
         "invocation": invocation,
     });
     masked_json(options, false, masker).to_string()

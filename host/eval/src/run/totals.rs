@@ -3,7 +3,7 @@
 use std::iter::zip;
 use std::time::Duration;
 
-use runner_config::plan::{Hook, Plan, Thresholds};
+use runner_config::plan::{Hook, Plan, ShardRows, Thresholds};
 
 use crate::around::hooks::AllRows;
 use crate::context::RunContext;
@@ -22,6 +22,7 @@ pub(super) struct Totals {
     repeats: Repeats,
     tasks: Tasks,
     thresholds: Thresholds,
+    shard: Option<ShardRows>,
     /// Every row, where an extension wants them.
     pub(super) rows: Option<AllRows>,
 }
@@ -36,6 +37,7 @@ impl Totals {
             repeats: Repeats::default(),
             tasks: Tasks::planned(&masked_tasks(plan, &context.masker)),
             thresholds: plan.thresholds.clone(),
+            shard: plan.shard_rows(),
             rows: context.hooks.has(Hook::AfterAll).then(AllRows::default),
         }
     }
@@ -81,6 +83,7 @@ impl Totals {
             lanes,
             budgets: context.ledger.statements(),
             thresholds: self.thresholds,
+            shard: self.shard,
         };
         mask_summary(&mut summary, &context.masker);
         summary

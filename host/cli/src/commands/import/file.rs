@@ -13,23 +13,23 @@ use crate::results_file::{self, Head, Shape, Unreadable};
 
 /// A file and what its head says.
 #[derive(Debug)]
-pub(super) struct ResultsFile {
+pub(in crate::commands) struct ResultsFile {
     path: PathBuf,
     shape: Shape,
     /// The run's id.
-    pub(super) id: Option<String>,
+    pub(in crate::commands) id: Option<String>,
     /// When it began, RFC 3339.
-    pub(super) timestamp: Option<String>,
+    pub(in crate::commands) timestamp: Option<String>,
     /// When the file was written.
-    pub(super) modified: SystemTime,
+    pub(in crate::commands) modified: SystemTime,
     /// Its columns; none of JSON lines.
-    pub(super) columns: Vec<ColumnRecord>,
+    pub(in crate::commands) columns: Vec<ColumnRecord>,
     /// Sums.
-    pub(super) stats: Value,
+    pub(in crate::commands) stats: Value,
     /// Cases without a row.
-    pub(super) not_run: u64,
+    pub(in crate::commands) not_run: u64,
     /// The config.
-    pub(super) config: Value,
+    pub(in crate::commands) config: Value,
 }
 
 impl ResultsFile {
@@ -37,7 +37,7 @@ impl ResultsFile {
     ///
     /// # Errors
     /// When there is no such file, or it is no results file.
-    pub(super) fn open(path: &Path) -> Result<Self, Unreadable> {
+    pub(in crate::commands) fn open(path: &Path) -> Result<Self, Unreadable> {
         let Some(shape) = Shape::of(path) else {
             return Err(Unreadable("it is neither .json nor .jsonl".to_owned()));
         };
@@ -82,7 +82,7 @@ impl ResultsFile {
     }
 
     /// How long the run took, in milliseconds; 0 if it does not say.
-    pub(super) fn duration_ms(&self) -> u64 {
+    pub(in crate::commands) fn duration_ms(&self) -> u64 {
         let ms = self.stats["durationMs"].as_f64();
         ms.unwrap_or(0.0).clamp(0.0, 1e15) as u64
     }
@@ -91,7 +91,7 @@ impl ResultsFile {
     ///
     /// # Errors
     /// The first row that can't be understood, or that `see` refuses, with its number.
-    pub(super) fn rows(
+    pub(in crate::commands) fn rows(
         &self,
         see: &mut dyn FnMut(CaseRecord) -> Result<(), Unreadable>,
     ) -> Result<(), Unreadable> {

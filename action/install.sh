@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Unpacks runner from ARCHIVE below RUNNER_TEMP, and says to the next steps where things are.
+# Unpacks runner from ARCHIVE below RUNNER_TEMP, and says to the next steps where things are: they find it as
+# `runner`, with the runs of this job.
 set -euo pipefail
 
 work=$(mktemp -d "$RUNNER_TEMP/runner-XXXXXX")
@@ -26,3 +27,5 @@ tar -xzf "$work/archive.tar.gz" -C "$work/program" --strip-components=1
     echo "results=$work/results/results.json"
     echo "page=$work/results/results.html"
 } >>"$GITHUB_OUTPUT"
+echo "$work/program" >>"$GITHUB_PATH"
+echo "RUNNER_HOME=$work/home" >>"$GITHUB_ENV"

@@ -1,7 +1,7 @@
 //! What a job of a CI service needs: thresholds that make its exit code, and what it shows.
 
 use insta::assert_snapshot;
-use runner_tests::{Finished, Run};
+use runner_tests::{Finished, Run, workspace_root};
 use serde_json::json;
 
 /// Of three tests two pass, and the metric `tone` is 1, 0.5 and 0.
@@ -280,4 +280,31 @@ fn the_parts_of_a_run_make_the_whole() {
 fn a_part_of_a_sample_needs_the_seed_of_all() {
     let refused = evaluated("", &["--shard", "1/2", "--filter-sample", "2"]);
     assert_snapshot!(refused.told());
+}
+
+/// Whoever copies a command from the page about CI has one that there is.
+#[test]
+fn the_commands_of_the_page_about_ci_are_there() {
+    let page = std::fs::read_to_string(workspace_root().join("docs/ci.md"));
+    let page = page.expect("it is there");
+    let mut commands = 0;
+    for line in page.lines() {
+        let line = line.trim().trim_start_matches("- run: ");
+        let line = line.rsplit_once("$(").map_or(line, |(_, command)| command);
+        let words = match (
+            line.strip_prefix("runner "),
+            line.strip_prefix("arguments: "),
+        ) {
+            (Some(words), _) => words.to_owned(),
+            (None, Some(words)) => format!("eval {words}"),
+            (None, None) => continue,
+        };
+        let words = words.replace("${{ matrix.part }}", "1").replace('"', "");
+        let words = words.split_whitespace().take_while(|word| *word != "|");
+        // What is wrong before it is said first.
+        let told = Run::new().args(words).arg("--help").finish();
+        assert!(told.code == Some(0), "{line}: {}", told.stderr);
+        commands += 1;
+    }
+    assert_eq!(commands, 7, "those that are there");
 }

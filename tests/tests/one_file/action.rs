@@ -41,7 +41,10 @@ impl Job {
         bash.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         bash.env("RUNNER_TEMP", self.path("temp"));
         bash.env("GITHUB_OUTPUT", self.path("output"));
-        bash.env("GITHUB_STEP_SUMMARY", self.path("summary"));
+        bash.env("GITHUB_ACTIONS", "true");
+        for file in ["STEP_SUMMARY", "PATH", "ENV"] {
+            bash.env(format!("GITHUB_{file}"), self.path(&file.to_lowercase()));
+        }
         bash.envs(variables.iter().copied());
         bash.output().expect("every CI has bash")
     }
@@ -96,25 +99,43 @@ fn a_job_gets_the_table_the_results_and_the_exit_code() {
     for file in ["results", "page"] {
         assert!(Path::new(&said[file]).is_file(), "{file}: {log}");
     }
-    // The answers are where no command to the job is obeyed.
+    // Of the lines that come first the program's own commands are obeyed, and no others.
     let begin = log.find("::stop-commands::").expect("it says so first");
+    let commands: Vec<&str> = log[..begin]
+        .lines()
+        .filter(|line| line.contains("::"))
+        .collect();
+    assert_eq!(
+        commands,
+        [
+            "::error title=runner::pass rate 50.0 %25 is below 100 %25",
+            "::error title=test 1%2C column 0%3A FAIL (word=two)::Expected output to contain \"one\"",
+        ]
+    );
+    // The answers are where none is obeyed.
     let token = log[begin..]
         .lines()
         .next()
         .expect("a line")
         .trim_start_matches("::stop-commands::");
-    let answer = log.find("::error::").expect("the answer is there");
+    let answer = log.find("::error::{").or_else(|| log.find("::error::two"));
+    let answer = answer.expect("the answer is there");
     let end = log.find(&format!("::{token}::")).expect("it ends");
     assert!(begin < answer && answer < end && token.len() == 32, "{log}");
     let summary = fs::read_to_string(job.path("summary")).expect("written");
     assert!(
-        summary.starts_with("### runner: exit code 100\n<pre>\n"),
+        summary.contains("\n### 1 of 2 cases passed (50.0 %)\n"),
         "{summary}"
     );
     assert!(
         summary.contains("&lt;b&gt;") && !summary.contains("<b>"),
         "{summary}"
     );
+    // A run that could not begin is in the summary, too.
+    let refused = job.eval("--min-pass-rate most");
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stdout));
+    let summary = fs::read_to_string(job.path("step_summary")).expect("written");
+    assert!(summary.ends_with("### runner: exit code 2\n"), "{summary}");
 
     let passed = job.eval("--filter-first-n 1");
     assert_eq!(passed.status.code(), Some(0), "{}", text(&passed.stdout));

@@ -22,7 +22,7 @@ mod backoff;
 mod barrier;
 mod breaker;
 
-use crate::tuning::gate::{AUTH_FAILURES, NOT_FOUND};
+use crate::tuning::gate::{AUTH_FAILURES, EXHAUSTED, NOT_FOUND};
 use backoff::Backoff;
 use barrier::{Barrier, Passage};
 use breaker::{Breaker, Failure};
@@ -43,6 +43,8 @@ pub(crate) struct Gate {
     breaker: Breaker,
     ended: Option<Refusal>,
     auth_failures: u32,
+    /// Answers since the last success that say that the account is empty.
+    exhausted: u32,
     not_found: u32,
     succeeded: bool,
     /// The last opening, until somebody asks.
@@ -191,6 +193,15 @@ impl Gate {
         }
     }
 
+    /// Takes in that the account is empty, until then if that was said. One request may be too dear for
+    /// what is left of it (`402` to a long answer), and others are not.
+    pub(crate) fn ran_out(&mut self, until: Option<Time>) {
+        self.exhausted += 1;
+        if until.is_some() || self.exhausted >= EXHAUSTED {
+            self.end(Refusal::QuotaExhausted { until });
+        }
+    }
+
     /// Takes in that what was asked for is not there.
     pub(crate) fn was_not_found(&mut self) {
         self.not_found += 1;
@@ -203,7 +214,7 @@ impl Gate {
     pub(crate) fn succeeded(&mut self) {
         self.succeeded = true;
         self.breaker.works();
-        (self.auth_failures, self.not_found) = (0, 0);
+        (self.auth_failures, self.not_found, self.exhausted) = (0, 0, 0);
     }
 
     /// Takes in that the server answered that the request itself is wrong: then the lane's own is there.

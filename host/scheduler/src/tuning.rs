@@ -211,6 +211,12 @@ pub(crate) mod hope {
 
 /// Of `gate`.
 pub(crate) mod gate {
+    /// Answers in a row that say that the account is empty and end the lane; one of them may be a single
+    /// request's fault.
+    ///
+    /// Pinned by the test `one_request_that_is_too_dear_does_not_empty_the_account_of_others`.
+    pub(crate) const EXHAUSTED: u32 = 3;
+
     /// First attempts that all failed for the credential and end the lane. A 403 can also be one
     /// request's own fault; three in a row without a single success are the key's.
     ///

@@ -361,7 +361,7 @@ impl Strategy for Adaptive {
             Class::Transient => self.fail(flight, around),
             Class::QuotaExhausted => {
                 let until = end.hint.retry_after.map(|wait| around.now + wait);
-                self.gate.end(Refusal::QuotaExhausted { until });
+                self.gate.ran_out(until);
             }
             Class::Auth => self.gate.auth_failed(),
             Class::Timeout => self.outwait(flight, around),

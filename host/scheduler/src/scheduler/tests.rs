@@ -361,12 +361,35 @@ fn a_cancelled_probe_is_replaced_at_once() {
 }
 
 #[test]
+fn one_request_that_is_too_dear_does_not_empty_the_account_of_others() {
+    let (mut rig, lane) = Rig::with(slots(1));
+    let jobs: Vec<JobId> = (0..8).map(|_| rig.offer(lane)).collect();
+    let ends = [
+        Class::QuotaExhausted,
+        Class::QuotaExhausted,
+        Class::Ok,
+        Class::QuotaExhausted,
+        Class::QuotaExhausted,
+        Class::QuotaExhausted,
+    ];
+    for (job, class) in jobs.iter().zip(ends) {
+        rig.started();
+        assert_eq!(rig.ends(*job, class), Next::Return);
+    }
+    let why = Refusal::QuotaExhausted { until: None };
+    let refused = |n: usize| Action::Refuse(jobs[n], why.clone());
+    assert_eq!(rig.actions(), [refused(6), refused(7)], "three in a row");
+}
+
+#[test]
 fn a_refusal_that_nobody_collected_is_dropped_with_its_job() {
     let (mut rig, lane) = Rig::with(slots(1));
     let jobs: Vec<JobId> = (0..3).map(|_| rig.offer(lane)).collect();
     rig.started();
-    rig.ends(jobs[0], Class::QuotaExhausted);
-    let why = Refusal::QuotaExhausted { until: None };
+    let day = asks_for(Duration::from_hours(24));
+    rig.finish(jobs[0], Class::QuotaExhausted, &day);
+    let until = Some(at(rig.now) + Duration::from_hours(24));
+    let why = Refusal::QuotaExhausted { until };
     let first = rig.scheduler.start(at(rig.now));
     assert_eq!(first, Some(Action::Refuse(jobs[1], why)));
     rig.cancel(jobs[2]);

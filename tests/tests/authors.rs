@@ -131,6 +131,28 @@ fn a_fixture_that_does_not_hold_says_what_came_instead() {
     assert_snapshot!(told);
 }
 
+/// A fixture may be a stranger's, with the component beside it.
+#[test]
+fn a_fixture_runs_no_code_outside_the_sandbox_and_reads_no_file_elsewhere() {
+    let grader = std::fs::read(built("outside/brief")).expect("it was built");
+    let code = "require('fs').writeFileSync('ran', ''); module.exports = () => 1;\n";
+    let run = Run::new()
+        .file("dist/brief.wasm", grader)
+        .file("fixtures/value.js", code)
+        .file("fixtures/most.txt", "5")
+        .file("secret.txt", "5")
+        .env("RUNNER_TRUST", "data");
+    let told = |value: &str| {
+        let fixture =
+            format!("request: {{ output: one, value: {value:?} }}\nexpect: {{ outcome: pass }}\n");
+        let run = run.clone().file("fixtures/stranger.yaml", fixture);
+        run.args(["plugin", "test"]).finish().told_as(value)
+    };
+    let all = told("file://value.js") + &told("file://../secret.txt") + &told("file://most.txt");
+    assert_snapshot!(all);
+    assert!(!run.project().join("ran").exists() && !run.project().join("fixtures/ran").exists());
+}
+
 #[test]
 fn a_grade_is_asked_for_without_a_config() {
     let brief = built("outside/brief");

@@ -75,10 +75,12 @@ pub struct Given {
     pub made: Option<MadeConfig>,
 }
 
-/// A config that a command makes of its own flags. No other is looked for.
+/// A config that a command makes of its own flags, or of a file. No other is looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MadeConfig {
-    /// All of it but its tests: the person's words.
+    /// The file that has its words, which have the rights of a config's; `None`: they are the person's.
+    pub file: Option<PathBuf>,
+    /// All of it but its tests.
     pub config: Value,
     /// Its tests, which are data: their texts are no templates.
     pub tests: Value,

@@ -96,14 +96,14 @@ Examples:
   runner plugin new my-grader --lang python --kind assertion
   runner plugin new acme --lang rust --kind provider
 
-It makes the folder NAME, with source, tests, fixtures and a README that says how to build it. Nothing
-is fetched and nothing is built.";
+It makes the folder NAME, with source, tests, fixtures and a README that says how to build it.
+Nothing is fetched and nothing is built.";
 
 /// Below the help of `plugin test`.
 pub(super) const TEST: &str = "\
-A fixture is a file in the folder `fixtures` (.yaml, .yml, .json): what is asked (`request`), what servers
-answer (`exchanges`, so that nothing is sent), and what has to come of it (`expect`: of all that comes,
-what stands there is compared). `runner plugin call --record FILE` writes one from a real call.
+A fixture is a file in the folder `fixtures` (.yaml, .yml, .json): what is asked (`request`), what
+servers answer (`exchanges`, so that nothing is sent), and what has to come of it (`expect`; what
+it does not name is not compared). `runner plugin call --record FILE` writes one of a real call.
 
 Exit codes: 0 all came out as expected, 100 some did not, 2 they could not be run.";
 
@@ -115,11 +115,12 @@ Examples:
   runner plugin call ./acme.wasm --provider acme:small --prompt 'Say hi' \\
     --allow-host https://api.acme.com --allow-key acme-key=ACME_API_KEY
 
-It goes the way of a case of a run: the same limits, grants, retries and masking; nothing is kept,
-and no answer is taken from the cache. A component may do nothing but what the flags allow; a plugin that
-comes with the program may do what it may in a run. --value may have {{name}} of --vars, as in a config.
+It goes the way of a case of a run: the same limits, grants, retries and masking. Nothing is kept,
+and no answer is taken from the cache. A component may do nothing but what the flags allow; a
+plugin that comes with the program may do what it may in a run. --value may have {{name}} of
+--vars, as in a config.
 
-What is told at the end of each call is the time in the plugin's own code, fuel (about one an instruction,
+At the end of each call stand the time in the plugin's own code, fuel (about one an instruction,
 the same on every machine), and the most memory that it had.
 
 Exit codes: 0 it answered, or the grade passed, 100 it did not, 2 it could not be asked.";

@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &Call, setting: &Setting) -> Result<u8, Failure> {
     let subject = Subject::find(&arguments.plugin, setting)?;
     let trial = trial(arguments, &subject)?;
     let outcome = match &arguments.record {
-        None => trial.carry_out(&subject, Exchanges::Live, setting)?,
+        None => trial.carry_out((&subject, None), Exchanges::Live, setting)?,
         Some(file) => recorded(trial, &subject, &setting.cwd.join(file), setting)?,
     };
     if arguments.json {
@@ -51,7 +51,7 @@ fn recorded(
     }
     check_place(file)?;
     let (tape, recording) = Tape::new(setting)?;
-    let outcome = trial.carry_out(subject, Exchanges::Record(recording), setting)?;
+    let outcome = trial.carry_out((subject, None), Exchanges::Record(recording), setting)?;
     let fixture = Fixture {
         request: trial,
         exchanges: tape.exchanges()?,

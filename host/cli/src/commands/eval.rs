@@ -48,7 +48,7 @@ mod watch;
 pub(super) use check::{agree, check, lock, show};
 use planned::consented;
 use session::Session;
-pub(super) use single::{Single, single};
+pub(super) use single::{Named, Single, single};
 use watch::Touched;
 
 /// Rows of the table; the others are counted below it.

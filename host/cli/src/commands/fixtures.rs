@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Test, setting: &Setting) -> Result<u8, Failure> {
     let subject = Subject::find(named, setting)?;
     let mut passed = 0;
     for (path, fixture) in files.iter().zip(&fixtures) {
-        let outcome = ask(fixture, &subject, setting)?;
+        let outcome = ask(fixture, (&subject, path), setting)?;
         let differences = differences(&fixture.expect, &outcome.to_json());
         passed += u64::from(differences.is_empty());
         stdout::print(&told(path, &outcome, &differences))?;
@@ -95,11 +95,18 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-fn ask(fixture: &Fixture, subject: &Subject, setting: &Setting) -> Result<Outcome, Failure> {
+fn ask(
+    fixture: &Fixture,
+    (subject, path): (&Subject, &Path),
+    setting: &Setting,
+) -> Result<Outcome, Failure> {
     let tape = Tape::written(&fixture.exchanges, setting)?;
     let playback = Playback::open(tape.path()).map_err(Failure::usage_from)?;
     let exchanges = Exchanges::Replay(playback);
-    fixture.request.carry_out(subject, exchanges, setting)
+    let shown = path.strip_prefix(&setting.cwd).unwrap_or(path);
+    fixture
+        .request
+        .carry_out((subject, Some(shown)), exchanges, setting)
 }
 
 fn told(path: &Path, outcome: &Outcome, differences: &[String]) -> String {

@@ -4,13 +4,15 @@
 //! [`single`](super::eval::single) runs. The answer, the prompt and the variables are data: no templates are
 //! filled in, and no file is read for them.
 
+use std::path::Path;
+
 use runner_config::MadeConfig;
 use runner_gateway::Exchanges;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::Setting;
-use super::eval::single;
+use super::eval::{Named, single};
 use crate::failure::Failure;
 
 mod outcome;
@@ -59,18 +61,22 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// Asks the plugin.
+    /// Asks the plugin what a fixture's file says, or flags.
     ///
     /// # Errors
     /// When it can't be asked so. What goes wrong in the plugin is an outcome.
     pub(super) fn carry_out(
         &self,
-        subject: &Subject,
+        (subject, file): (&Subject, Option<&Path>),
         exchanges: Exchanges,
         setting: &Setting,
     ) -> Result<Outcome, Failure> {
-        let made = self.made(subject)?;
-        let single = single(made, exchanges, &subject.grants(), setting)?;
+        let named = Named {
+            component: subject.file.as_deref(),
+            grants: &subject.grants(),
+        };
+        let made = self.made(subject, file)?;
+        let single = single(made, exchanges, named, setting)?;
         Ok(Outcome::of(single, self.is_grade(subject)))
     }
 
@@ -80,7 +86,7 @@ impl Trial {
         says_so || subject.prefixes.is_empty() && self.provider.is_none()
     }
 
-    fn made(&self, subject: &Subject) -> Result<MadeConfig, Failure> {
+    fn made(&self, subject: &Subject, file: Option<&Path>) -> Result<MadeConfig, Failure> {
         let (mut config, test) = if self.is_grade(subject) {
             self.grade_of(subject)?
         } else {
@@ -95,7 +101,12 @@ impl Trial {
             config["plugins"] = json!({ &subject.name: plugin });
         }
         let tests = json!([test]);
-        Ok(MadeConfig { config, tests })
+        let file = file.map(Path::to_owned);
+        Ok(MadeConfig {
+            file,
+            config,
+            tests,
+        })
     }
 
     /// A config that asks a provider, and its test.

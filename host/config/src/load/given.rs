@@ -74,21 +74,33 @@ impl Given {
 
 /// A whole config, and its tests apart.
 fn whole(made: &MadeConfig, request: &LoadRequest, findings: &Findings) -> Option<[Source; 2]> {
+    let at = made
+        .file
+        .as_ref()
+        .map_or_else(command_line, |file| Position {
+            file: file.clone(),
+            ..Position::default()
+        });
     let tree = |value: &Value| {
         let tree = Node::made(value.clone(), Mark::default());
         if tree.is_none() {
-            findings.error(command_line(), "a value nests too deep");
+            findings.error(at.clone(), "a value nests too deep");
         }
         tree
     };
-    let config = persons(tree(&made.config)?, request);
-    let path = command_line().file;
-    let tests = Source {
-        root: map(vec![field("tests", tree(&made.tests)?)]),
-        origin: Origin::data(&path, path.clone()),
-        ..persons(map(Vec::new()), request)
+    let source = |root: Node| match &made.file {
+        None => persons(root, request),
+        Some(file) => Source {
+            path: file.clone(),
+            files: files(request, file),
+            origin: Origin::Config,
+            ..persons(root, request)
+        },
     };
-    Some([config, tests])
+    let config = source(tree(&made.config)?);
+    let tests = source(map(vec![field("tests", tree(&made.tests)?)]));
+    let origin = tests.files.data(&at.file);
+    Some([config, Source { origin, ..tests }])
 }
 
 /// A config of the person's own words.

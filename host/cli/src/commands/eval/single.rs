@@ -1,25 +1,27 @@
 //! A run of one case that is not kept: what one call of a plugin is.
 //!
 //! It goes the way of every run (lanes, grants, masking, limits), so what it shows is what a run will do.
-//! Its config is made of what the person typed or wrote into a fixture of their own, and is trusted as
-//! that; what a component wants and was not granted is refused as ever. The rows go to a database that is
-//! deleted with its folder, and nothing is remembered.
+//! A config of flags is the person's word. One of a fixture, which may be a stranger's, has the rights of a
+//! config and gets no agreement beyond the component that the person named. What a component wants and was
+//! not granted is refused as ever. The rows go to a database that is deleted with its folder.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use runner_config::plan::CaseId;
-use runner_config::{FilesRead, Given, LoadRequest, MadeConfig, Overrides};
+use runner_config::{FilesRead, Given, LoadRequest, MadeConfig, Overrides, TrustSubject};
 use runner_eval::beginning::Beginning;
 use runner_eval::event::{Consumer, Event, LogLine};
 use runner_eval::plugins::BindError;
 use runner_eval::record::CaseRecord;
 use runner_eval::run::Interrupts;
 use runner_eval::trust::{Agreements, Level, Need};
-use runner_eval::{CalledPlugin, PrepareErrors, RunRequest, prepare};
+use runner_eval::{CalledPlugin, PrepareErrors, RunRequest, Settled, prepare};
 use runner_gateway::Exchanges;
 use runner_store::{OpenOptions, Store};
 use serde_json::Value;
+use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use super::super::{Setting, prices};
@@ -39,33 +41,29 @@ pub(in crate::commands) struct Single {
     pub(in crate::commands) calls: Vec<CalledPlugin>,
 }
 
-/// Runs the one case of a config. `grants` is what to do where a component is granted less than it wants.
+/// What the person said yes to by naming it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::commands) struct Named<'a> {
+    /// The component that is called; `None`: it comes with the program.
+    pub(in crate::commands) component: Option<&'a Path>,
+    /// What to do where it is granted less than it wants.
+    pub(in crate::commands) grants: &'a str,
+}
+
+/// Runs the one case of a config.
 ///
 /// # Errors
 /// When the config can't be run, or a component wants what it does not grant.
 pub(in crate::commands) fn single(
     made: MadeConfig,
     exchanges: Exchanges,
-    grants: &str,
+    named: Named<'_>,
     setting: &Setting,
 ) -> Result<Single, Failure> {
     let offline = exchanges.is_offline();
-    let request = request(made, setting)?;
-    let planned = match plan(&request, (&[], offline), setting) {
-        Ok(planned) => planned,
-        Err(Unplanned::Refused(failure)) => return Err(failure),
-        Err(Unplanned::NotAgreed(requests)) => {
-            let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
-            return Err(not_granted(&open, grants));
-        }
-    };
-    let what = planned.preparation(setting, &request.agreements, offline);
+    let mut request = request(made, setting)?;
     let runtime = runtime()?;
-    let prepared = runtime.block_on(prepare(what));
-    let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let prepared = prepared.map_err(|errors| unbound(errors, &excerpts, grants))?;
-    let settled = runtime.block_on(prepared.settle());
-    let settled = settled.map_err(|unsettled| not_granted(&unsettled.open, grants))?;
+    let settled = settled(&mut request, named, offline, &runtime, setting)?;
     setting.home.make()?;
     let folder = setting.home.passing_folder();
     let folder = folder.context("there is no place for a run that is not kept")?;
@@ -93,7 +91,66 @@ pub(in crate::commands) fn single(
     })
 }
 
+/// The run, once nothing is open. Beyond what the config may do, only the component that the person named is
+/// agreed to: what else a file asks for (code that runs outside the sandbox, files elsewhere) is refused.
+fn settled(
+    request: &mut LoadRequest,
+    named: Named<'_>,
+    offline: bool,
+    runtime: &Runtime,
+    setting: &Setting,
+) -> Result<Settled, Failure> {
+    loop {
+        let planned = match plan(request, (&[], offline), setting) {
+            Ok(planned) => planned,
+            Err(Unplanned::Refused(failure)) => return Err(failure),
+            Err(Unplanned::NotAgreed(requests)) => {
+                let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
+                named.agree(&open, &mut request.agreements)?;
+                continue;
+            }
+        };
+        let what = planned.preparation(setting, &request.agreements, offline);
+        let prepared = runtime.block_on(prepare(what));
+        let excerpts = Excerpts::of(request, &masker(setting), setting.terminal.width);
+        let prepared = prepared.map_err(|errors| unbound(errors, &excerpts, named.grants))?;
+        match runtime.block_on(prepared.settle()) {
+            Ok(settled) => return Ok(settled),
+            Err(unsettled) => named.agree(&unsettled.open, &mut request.agreements)?,
+        }
+    }
+}
+
+impl Named<'_> {
+    /// Agrees to all of `open`, if that is about the component and no more than it was granted.
+    fn agree(self, open: &[Need], agreements: &mut Agreements) -> Result<(), Failure> {
+        let refused: Vec<&Need> = open.iter().filter(|need| !self.is_meant(need)).collect();
+        if !refused.is_empty() {
+            return Err(not_granted(&refused, self.grants));
+        }
+        agreements.agreed.extend(open.iter().map(Need::agreed));
+        Ok(())
+    }
+
+    fn is_meant(self, need: &Need) -> bool {
+        let file = match &need.request.subject {
+            TrustSubject::Read { path } => path,
+            TrustSubject::Component { source, .. } => source,
+            _ => return false,
+        };
+        let real = |path: &Path| path.canonicalize().ok();
+        let component = self.component.and_then(real);
+        need.not_granted.is_none() && component.is_some() && real(file) == component
+    }
+}
+
 fn request(made: MadeConfig, setting: &Setting) -> Result<LoadRequest, Failure> {
+    // What flags say is the person's word.
+    let level = if made.file.is_none() {
+        Level::Config
+    } else {
+        Level::Nothing
+    };
     Ok(LoadRequest {
         config_files: Vec::new(),
         cwd: setting.cwd.clone(),
@@ -108,7 +165,7 @@ fn request(made: MadeConfig, setting: &Setting) -> Result<LoadRequest, Failure> 
         },
         files_read: FilesRead::default(),
         agreements: Agreements {
-            level: Level::Config,
+            level,
             ..Agreements::default()
         },
     })
@@ -136,12 +193,17 @@ fn unbound(errors: PrepareErrors, excerpts: &Excerpts, grants: &str) -> Failure 
 }
 
 /// What is wanted and nobody granted.
-fn not_granted(open: &[Need], grants: &str) -> Failure {
-    let told = |need: &Need| match &need.not_granted {
+fn not_granted(open: &[&Need], grants: &str) -> Failure {
+    let told = |need: &&Need| match &need.not_granted {
         Some(refusal) => first_line(refusal),
         None => format!("not granted: {}", need.request.subject),
     };
-    Failure::usage_all(open.iter().map(told)).help(grants)
+    let failure = Failure::usage_all(open.iter().map(told));
+    if open.iter().any(|need| need.not_granted.is_some()) {
+        failure.help(grants)
+    } else {
+        failure
+    }
 }
 
 /// What is wanted; the lines below it are for a config.

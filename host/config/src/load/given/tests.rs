@@ -180,7 +180,12 @@ fn outputs_and_assertions_that_are_none_are_told_with_their_place() {
 }
 
 fn made(config: Value, tests: Value) -> Folder {
-    let made = Some(MadeConfig { config, tests });
+    let file = None;
+    let made = Some(MadeConfig {
+        file,
+        config,
+        tests,
+    });
     given(
         CONFIG,
         Given {

@@ -210,6 +210,7 @@ async fn render_call_grade(
     }
     let output = within(scope, around::output(scope, case, answer, identity)).await?;
     if let Some(output) = output {
+        scope.memory.add(memory::of_output(&output));
         answer.replace_output(output);
     }
     if scope.context.asking.read(case.id) {

@@ -94,7 +94,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         answer: matter.answer,
         identity,
         context: OnceLock::new(),
-        kept: KeptGrades::new(&scope.context.masker),
+        kept: KeptGrades::new(&scope.context.masker, &scope.memory),
     };
     let checks = &*matter.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();

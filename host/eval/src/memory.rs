@@ -70,6 +70,10 @@ const MAX_VARS: u64 = SHARED / 4;
 /// How often an answer is in memory: as it came, as text, in the row and in its JSON.
 const COPIES_OF_ANSWER: u64 = 4;
 
+/// How often what a grader says is in memory: as it came, in its grade, in the row and in its JSON, and its
+/// scores in sums.
+const COPIES_OF_GRADE: u64 = 5;
+
 /// Bytes that the answers of one row may take that are compared with each other.
 pub(crate) const MAX_ROW: u64 = SHARED / 4;
 
@@ -328,12 +332,16 @@ pub(crate) fn of_fields(fields: &Map<String, Value>) -> u64 {
     fields.iter().map(field).sum()
 }
 
+/// What an object takes beside its fields: a table of its own, with room for more.
+const OBJECT: u64 = 512;
+
 fn of_value(value: &Value) -> u64 {
     let more = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => text.len() as u64,
         Value::Array(items) => items.iter().map(of_value).sum(),
-        Value::Object(fields) => of_fields(fields),
+        Value::Object(fields) if fields.is_empty() => 0,
+        Value::Object(fields) => OBJECT + of_fields(fields),
     };
     size_of::<Value>() as u64 + more
 }
@@ -341,6 +349,17 @@ fn of_value(value: &Value) -> u64 {
 /// Bytes that an answer with this text takes until its row is written; 0 if it is small.
 pub(crate) fn of_answer(text: &str) -> u64 {
     counted(COPIES_OF_ANSWER * text.len() as u64)
+}
+
+/// Bytes that a value takes until its row is written which the case's code made of its answer; 0 if it is
+/// small.
+pub(crate) fn of_output(output: &Value) -> u64 {
+    counted(COPIES_OF_ANSWER * of_value(output))
+}
+
+/// Bytes that what a grader said takes until the row is written; 0 if it is small.
+pub(crate) fn of_grade(bytes: usize) -> u64 {
+    counted(COPIES_OF_GRADE * bytes as u64)
 }
 
 fn counted(bytes: u64) -> u64 {

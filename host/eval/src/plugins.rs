@@ -219,6 +219,16 @@ pub enum PluginError {
         /// The entry's name.
         alias: String,
     },
+    /// Somebody else's component claims files that mean the same in every config.
+    #[error("plugin '{name}' ({}): P010 claims the files '.{extension}', which a config means by itself\nhelp: a language of a plugin has an extension of its own", shown(.path))]
+    Reserved {
+        /// Its name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+        /// The extension.
+        extension: String,
+    },
     /// Two components claim the same.
     #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", shown(.path), shown(.other))]
     Duplicate {
@@ -235,6 +245,18 @@ pub enum PluginError {
         /// The earlier one's file.
         other: PathBuf,
     },
+}
+
+/// Extensions whose files a config means by itself: code, tables, texts.
+const RESERVED: [&str; 27] = [
+    "cjs", "csv", "cts", "env", "go", "htm", "html", "j2", "js", "json", "jsonl", "jsx", "md",
+    "mjs", "mts", "njk", "pdf", "py", "rb", "sh", "ts", "tsv", "tsx", "txt", "xlsx", "yaml", "yml",
+];
+
+/// The extensions of the files that a component runs.
+fn extensions(component: &Plugin) -> impl Iterator<Item = &String> {
+    let languages = component.script_languages().iter();
+    languages.flat_map(|language| &language.extensions)
 }
 
 impl PluginSet {
@@ -380,6 +402,32 @@ impl PluginSet {
         types.chain(languages).map(claim).collect()
     }
 
+    /// Extensions of files that a stranger's plugin claims, and that are another's, or mean what they mean
+    /// whatever is loaded: it would read the config's own code and data, and answer in their place.
+    fn extensions_claimed(&self, plugin: &LoadedPlugin) -> Vec<PluginError> {
+        if !matches!(plugin.trust, Trust::Foreign(_)) {
+            return Vec::new();
+        }
+        let mut claims = Vec::new();
+        for extension in extensions(&plugin.component) {
+            let lower = extension.to_ascii_lowercase();
+            let other = self.plugins.iter().find(|other| {
+                extensions(&other.component).any(|its| its.eq_ignore_ascii_case(extension))
+            });
+            if let Some(other) = other {
+                let place = other.component.path();
+                claims.push(duplicate(plugin, "file extension", extension, place));
+            } else if RESERVED.contains(&&*lower) {
+                claims.push(PluginError::Reserved {
+                    name: plugin.component.info().name.clone(),
+                    path: plugin.component.path().to_owned(),
+                    extension: extension.clone(),
+                });
+            }
+        }
+        claims
+    }
+
     /// Adds a component, unless it claims what another has.
     fn add(&mut self, plugin: LoadedPlugin) -> Result<(), Vec<PluginError>> {
         let info = plugin.component.info();
@@ -422,6 +470,7 @@ impl PluginSet {
             }
         }
         claims.extend(self.languages_claimed(&plugin));
+        claims.extend(self.extensions_claimed(&plugin));
         // Two files that collide in one thing often collide in twelve: one line says it.
         claims.truncate(1);
         if !claims.is_empty() {

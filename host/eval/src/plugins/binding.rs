@@ -25,7 +25,6 @@ use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{AllLanes, call_limits, scheduling};
 use super::configured;
-use super::credentials::take;
 use super::price::price;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
 use super::ways::{Address, Named, Noted, Way};
@@ -129,11 +128,7 @@ impl Binder<'_> {
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config, takes)?,
             Trust::Foreign(entry) => {
-                // A key that stands in the config is nothing that it sees, whoever it is granted to.
-                let keys = wants.credentials.iter();
-                for key in keys.filter_map(|want| want.value_config_key.as_ref()) {
-                    drop(take(&mut config, key));
-                }
+                Self::hide_keys(wants, &mut config);
                 self.foreign(&plugin, entry.as_deref(), Some(provider))?
             }
         };
@@ -232,12 +227,8 @@ impl Binder<'_> {
             .by_type(assertion_type)
             .expect("the plan names only types that exist")
             .clone();
-        let served = plugin
-            .component
-            .info()
-            .assertion_types
-            .iter()
-            .find(|served| served.name == assertion_type);
+        let mut types = plugin.component.info().assertion_types.iter();
+        let served = types.find(|served| served.name == assertion_type);
         let reads = served.expect("the set was made from this list").reads;
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled_grader(&plugin)?,

@@ -3,7 +3,7 @@
 
 use runner_config::plan::Provider;
 use runner_gateway::{Credential, OriginPattern, Scheme, Secret};
-use runner_sandbox::abi::CredentialWant;
+use runner_sandbox::abi::{CredentialWant, Wants};
 use serde_json::{Map, Value};
 
 use super::aws;
@@ -103,6 +103,15 @@ impl Binder<'_> {
             });
         };
         Ok((credential(Some(value)), takes))
+    }
+
+    /// Takes the keys out of a config that a stranger's component sees: they are nothing for it, whoever
+    /// they are granted to.
+    pub(super) fn hide_keys(wants: &Wants, config: &mut Map<String, Value>) {
+        let keys = wants.credentials.iter();
+        for key in keys.filter_map(|want| want.value_config_key.as_ref()) {
+            drop(take(config, key));
+        }
     }
 
     /// The value itself: what the config says, or a variable.

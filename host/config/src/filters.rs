@@ -132,7 +132,7 @@ impl Filters {
                 of,
                 what: "tests",
             };
-            chosen.note(narrowing, &shard::help(of), findings)?;
+            chosen.note(narrowing, shard::HELP, findings)?;
         }
         Some(())
     }

@@ -201,6 +201,7 @@ async fn render_call_grade(
     let answer = answer(scope, case, request, identity).await?;
     let answer = draft.answer.insert(answer);
     scope.memory.add(memory::of_answer(&answer.text));
+    scope.memory.add(memory::of_values(answer.record.values()));
     if let Some(failure) = answer.unread.take() {
         return Err(failure.into());
     }
@@ -210,7 +211,7 @@ async fn render_call_grade(
     }
     let output = within(scope, around::output(scope, case, answer, identity)).await?;
     if let Some(output) = output {
-        scope.memory.add(memory::of_output(&output));
+        scope.memory.add(memory::of_values([&output]));
         answer.replace_output(output);
     }
     if scope.context.asking.read(case.id) {

@@ -351,10 +351,9 @@ pub(crate) fn of_answer(text: &str) -> u64 {
     counted(COPIES_OF_ANSWER * text.len() as u64)
 }
 
-/// Bytes that a value takes until its row is written which the case's code made of its answer; 0 if it is
-/// small.
-pub(crate) fn of_output(output: &Value) -> u64 {
-    counted(COPIES_OF_ANSWER * of_value(output))
+/// Bytes that values of an answer take, beside their text, until its row is written; 0 if they are small.
+pub(crate) fn of_values<'a>(values: impl IntoIterator<Item = &'a Value>) -> u64 {
+    counted(values.into_iter().map(of_value).sum())
 }
 
 /// Bytes that what a grader said takes until the row is written; 0 if it is small.

@@ -26,6 +26,7 @@ mod bundle;
 mod catalog;
 mod configured;
 mod credentials;
+mod extensions;
 mod foreign;
 mod google;
 mod interpreter;
@@ -247,11 +248,12 @@ pub enum PluginError {
     },
 }
 
-/// Extensions whose files a config means by itself: code, tables, texts.
-const RESERVED: [&str; 27] = [
-    "cjs", "csv", "cts", "env", "go", "htm", "html", "j2", "js", "json", "jsonl", "jsx", "md",
-    "mjs", "mts", "njk", "pdf", "py", "rb", "sh", "ts", "tsv", "tsx", "txt", "xlsx", "yaml", "yml",
-];
+/// Whether it is the component that a program without Python gets by `--plugin`: then nobody else runs it.
+fn is_python_by_hand(plugin: &LoadedPlugin, extension: &str) -> bool {
+    let languages = plugin.component.script_languages();
+    let is_python = languages.iter().all(|language| language.name == "python");
+    is_python && extension == "py" && matches!(plugin.trust, Trust::Foreign(None))
+}
 
 /// The extensions of the files that a component runs.
 fn extensions(component: &Plugin) -> impl Iterator<Item = &String> {
@@ -410,14 +412,13 @@ impl PluginSet {
         }
         let mut claims = Vec::new();
         for extension in extensions(&plugin.component) {
-            let lower = extension.to_ascii_lowercase();
             let other = self.plugins.iter().find(|other| {
                 extensions(&other.component).any(|its| its.eq_ignore_ascii_case(extension))
             });
             if let Some(other) = other {
                 let place = other.component.path();
                 claims.push(duplicate(plugin, "file extension", extension, place));
-            } else if RESERVED.contains(&&*lower) {
+            } else if extensions::is_reserved(extension) && !is_python_by_hand(plugin, extension) {
                 claims.push(PluginError::Reserved {
                     name: plugin.component.info().name.clone(),
                     path: plugin.component.path().to_owned(),

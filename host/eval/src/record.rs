@@ -211,6 +211,17 @@ pub struct ResponseRecord {
     pub metadata: Map<String, Value>,
 }
 
+impl ResponseRecord {
+    /// Returns its values that are more than a text.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        let own = [Some(&self.output), self.raw.as_ref()]
+            .into_iter()
+            .flatten();
+        own.filter(|value| !value.is_string())
+            .chain(self.metadata.values())
+    }
+}
+
 /// Token counts; zero where nothing was reported, as in promptfoo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

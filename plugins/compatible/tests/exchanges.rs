@@ -211,13 +211,13 @@ fn limits_and_developers_have_the_servers_names() {
             "max_completion_tokens",
         ),
         (
-            "github:openai/o3",
-            "https://models.github.ai/inference/chat/completions",
+            "helicone:openai/o3",
+            "http://localhost:8080/ai/chat/completions",
             "max_completion_tokens",
         ),
         (
-            "github:meta/llama",
-            "https://models.github.ai/inference/chat/completions",
+            "helicone:meta/llama",
+            "http://localhost:8080/ai/chat/completions",
             "max_tokens",
         ),
     ] {

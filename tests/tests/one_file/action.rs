@@ -122,7 +122,7 @@ fn a_job_gets_the_table_the_results_and_the_exit_code() {
     let answer = answer.expect("the answer is there");
     let end = log.find(&format!("::{token}::")).expect("it ends");
     assert!(begin < answer && answer < end && token.len() == 32, "{log}");
-    let summary = fs::read_to_string(job.path("summary")).expect("written");
+    let summary = fs::read_to_string(job.path("step_summary")).expect("written");
     assert!(
         summary.contains("\n### 1 of 2 cases passed (50.0 %)\n"),
         "{summary}"

@@ -99,19 +99,14 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let events = EventsFile::prepare(arguments.events.as_deref(), &outputs, &setting.talk)?;
     let store = setting.store()?;
     let baseline = diff::baseline(&store, arguments.baseline.as_deref())?;
+    let kept = (&*outputs, &store);
     let gatherer = gatherer(arguments);
     let interrupts = Interrupts::new();
     let request = RunRequest {
         store: store.clone(),
         cache,
         exchanges,
-        consumers: consumers(
-            &gatherer,
-            (&outputs, &store),
-            events.as_ref(),
-            arguments,
-            setting,
-        )?,
+        consumers: consumers(&gatherer, kept, events.as_ref(), arguments, setting)?,
         interrupts: interrupts.clone(),
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),

@@ -58,11 +58,8 @@ fn tied(order: &Order, count: usize, columns: u32) -> Vec<bool> {
 }
 
 /// What to say when a part has no tests.
-pub(super) fn help(count: usize) -> String {
-    format!(
-        "of {count} tests there are fewer such parts; tests that depend on each other are in one part"
-    )
-}
+pub(super) const HELP: &str =
+    "take fewer parts: tests that depend on each other are in one part, and no test is in two";
 
 #[cfg(test)]
 mod tests {

@@ -98,7 +98,7 @@ mod tests {
     fn what_a_row_has_no_room_for_is_an_assertion_that_cannot_be_graded() {
         let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open());
         let kept = KeptGrades::new(&masker, &memory);
-        let half = MAX_GRADES / 2 - 100;
+        let half = MAX_GRADES / 2 - 200;
         for _ in 0..2 {
             let grade = kept.take(&assertion(1.0), said(0, half));
             assert_eq!(grade.error_code, None);

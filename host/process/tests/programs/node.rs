@@ -153,8 +153,8 @@ async fn a_tsx_is_taken_from_the_project_and_from_no_folder_that_others_may_writ
     use std::os::unix::fs::PermissionsExt as _;
 
     const API: &str = "exports.register = () => { globalThis.ranBy = 'tsx'; };";
-    const PACKAGE: &str =
-        r#"{"name":"tsx","exports":{"./esm/api":"./api.cjs","./cjs/api":"./api.cjs"}}"#;
+    // What `require` gets of the one for modules is broken in some versions.
+    const PACKAGE: &str = r#"{"name":"tsx","exports":{"./esm/api":{"import":{"default":"./api.mjs"},"require":"./no.cjs"},"./cjs/api":"./api.cjs"}}"#;
     let ran_by = async |tsx_in: &str, manifest: bool, mode: u32| {
         let outer = Code::new(&[]);
         let project = outer.path("project");
@@ -166,6 +166,7 @@ async fn a_tsx_is_taken_from_the_project_and_from_no_folder_that_others_may_writ
         std::fs::create_dir_all(&tsx).expect("a folder");
         std::fs::write(tsx.join("package.json"), PACKAGE).expect("a file");
         std::fs::write(tsx.join("api.cjs"), API).expect("a file");
+        std::fs::write(tsx.join("api.mjs"), "export const register = () => {};").expect("a file");
         if manifest {
             std::fs::write(folder.join("package.json"), "{}").expect("a file");
         }

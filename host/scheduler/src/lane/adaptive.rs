@@ -40,7 +40,7 @@ use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
 use crate::time::{Time, nanos};
 use crate::trust::Trust;
-use crate::tuning::adaptive::{BURST, SLOT, SLOT_SHARE};
+use crate::tuning::adaptive::{AT_ONCE, BURST, SLOT, SLOT_SHARE};
 use crate::view::Why;
 use crate::window::{Heard, Known, Window};
 
@@ -279,7 +279,7 @@ impl Strategy for Adaptive {
             self.window.rest(now);
         }
         self.number += 1;
-        if now - self.burst.since > self.heard.took / BURST {
+        if now - self.burst.since > (self.heard.took / BURST).max(AT_ONCE) {
             let ahead = self.out.len() as u32;
             self.burst = Burst { since: now, ahead };
         }

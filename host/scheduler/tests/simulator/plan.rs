@@ -143,6 +143,8 @@ pub(crate) struct Plan {
     pub(crate) jitter: Duration,
     /// Median of the time that an answer takes at the server, log-normal with σ 0.5.
     pub(crate) latency: Duration,
+    /// It takes always that long.
+    pub(crate) steady: bool,
     pub(crate) sizes: Sizes,
     pub(crate) whims: Whims,
     pub(crate) hangs: Hangs,
@@ -219,6 +221,7 @@ impl Plan {
             delay: Duration::from_millis(20),
             jitter: Duration::ZERO,
             latency: Duration::from_millis(latency_ms),
+            steady: false,
             sizes: Sizes::Equal {
                 input: 100,
                 output: 100,
@@ -241,7 +244,7 @@ impl Plan {
 
     /// This plan over a network that delivers what is sent at once in any order.
     pub(crate) fn with_jitter(self) -> Self {
-        let jitter = Duration::from_millis(2);
+        let jitter = Duration::from_millis(4);
         Self { jitter, ..self }
     }
 
@@ -293,7 +296,8 @@ impl Plan {
             let charges_actual = self.servers[self.lanes[lane].server].charges_actual;
             let charged = if charges_actual { actual } else { estimate };
             let hangs = hangs.happens(self.hangs.per_mille);
-            let latency = latencies.latency(self.latency, 0.5);
+            let spread = if self.steady { 0.0 } else { 0.5 };
+            let latency = latencies.latency(self.latency, spread);
             Job {
                 lane,
                 latency: if hangs {

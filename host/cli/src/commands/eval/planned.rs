@@ -363,7 +363,7 @@ fn too_few_files(setting: &Setting, options: &RunOptions) -> Option<String> {
     let asked = usize::try_from(options.asked_concurrency?).ok()?;
     (options.max_concurrency < asked).then(|| {
         format!(
-            "the system lets the program have {} files open, so {} cases run at once and not {}\nhelp: `ulimit -n {}` before it allows more, if your system does",
+            "the system lets the program have {} files open, so {} cases run at once and not {}\nhelp: `ulimit -n {}` allows more, as far as the system lets you",
             figures::count(files),
             figures::count(options.max_concurrency as u64),
             figures::count(asked as u64),

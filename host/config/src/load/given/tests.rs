@@ -200,7 +200,7 @@ fn a_config_that_a_command_makes_stands_alone_and_its_tests_are_data() {
     let source = json!({ "source": "/elsewhere/acme.wasm" });
     let folder = made(
         json!({ "providers": ["echo"], "plugins": { "acme": source } }),
-        json!([]),
+        json!([{ "vars": { "prompt": "x" } }]),
     );
     let refused = folder.problems();
     assert!(refused[0].contains("'/elsewhere/acme.wasm'"), "{refused:?}");

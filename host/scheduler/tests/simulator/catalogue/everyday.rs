@@ -68,9 +68,14 @@ pub(crate) fn queueing() -> Vec<Scenario> {
         timeout: Some(5 * SECOND),
         ..one.clone()
     };
+    let steady = Plan {
+        steady: true,
+        ..near(slots(1, 0), 60, 150, None)
+    };
     let rows = [
         ("one slot, 0.3 s", one),
         ("one slot, 0.3 s, 5 s to answer", limited),
+        ("one slot, always 150 ms", steady),
         ("one slot, 5 s", near(slots(1, 0), 60, 5000, None)),
         (
             "one slot, 0.3 s, -j 20",

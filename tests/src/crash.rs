@@ -59,6 +59,9 @@ impl CrashTally {
 /// Results that were reported and may be missing after a crash: the store's bound.
 const MAX_UNSAVED: usize = 256;
 
+/// Rows that may be in the database and not in the events: the queue of whoever writes them.
+const MAX_UNTOLD: usize = 128;
+
 /// Kills runs over a loopback server so many times; `kept_up` hears of each kill.
 ///
 /// # Panics

@@ -4,8 +4,8 @@
 //! displays are told and nothing else: names, numbers and times; no prompt, no answer, no line
 //! that a plugin logged. What a line says is in `line`; here is where it goes.
 //!
-//! Each line is written whole and at once, with no buffer in between, so that `tail -f` shows a
-//! run and a killed one leaves whole lines. The file need not be one: a named pipe, or a shell's
+//! Each line is written whole, with no buffer in between but the queue of its thread, so that `tail -f`
+//! shows a run and a killed one leaves whole lines. The file need not be one: a named pipe, or a shell's
 //! `>(…)`, is written to as well, by a thread that may wait for its reader. Standard output is
 //! refused, as it is for results: it belongs to the table and the summary.
 

@@ -15,8 +15,9 @@ use tokio_util::sync::PollSender;
 
 use super::{Consumer, Event};
 
-/// Events that wait for the consumer: those of a few hundred cases.
-const WAITING: usize = 1024;
+/// Events that wait for the consumer. So many may be untold, at most, of what the store has when the
+/// process is killed, beside those of cases in flight.
+const WAITING: usize = 128;
 
 /// A consumer behind a queue.
 pub struct QueuedConsumer {

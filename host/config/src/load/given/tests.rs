@@ -202,8 +202,7 @@ fn a_config_that_a_command_makes_stands_alone_and_its_tests_are_data() {
         json!({ "providers": ["echo"], "plugins": { "acme": source } }),
         json!([{ "vars": { "prompt": "x" } }]),
     );
-    let refused = folder.problems();
-    assert!(refused[0].contains("'/elsewhere/acme.wasm'"), "{refused:?}");
+    assert_eq!(folder.requests(), [""; 0], "its words are the person's");
 
     let assertion = json!({ "type": "equals", "value": "{{most}}" });
     let folder = made(

@@ -194,7 +194,7 @@ impl Ledger {
         let mut books = self.books();
         let now = self.started.elapsed();
         books.free = books.free.max(now) + latency;
-        books.free - now
+        books.free.saturating_sub(now)
     }
 
     /// Enters a request in the books and decides about it. The clock is read under the lock:

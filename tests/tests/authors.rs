@@ -55,7 +55,8 @@ fn a_plugin_begins_as_a_folder_that_says_how_it_is_built() {
     told += &(taken.told_as("taken") + &odd.told_as("odd"));
     for path in files(&run.project().join("my-grader")) {
         let path = path.strip_prefix(run.project()).expect("it is below");
-        told += &format!("{}\n", path.display());
+        told.push_str(&path.display().to_string());
+        told.push('\n');
     }
     told += &made.read("my-grader/README.md");
     assert_snapshot!(told);

@@ -88,9 +88,12 @@ fn hostile_answers_are_text_in_a_summary_and_no_commands_to_a_job() {
     // The run's id and its times are in it.
     assert_eq!(finished.read("summary.md"), summary);
     let stable = summary.replace(&id(&finished), "[run]");
-    let cell = |cell: &str| match cell.ends_with(" ms") {
-        true => "<td align=\"right\">[time]".to_owned(),
-        false => cell.to_owned(),
+    let cell = |cell: &str| {
+        if cell.ends_with(" ms") {
+            "<td align=\"right\">[time]".to_owned()
+        } else {
+            cell.to_owned()
+        }
     };
     let cells: Vec<String> = stable.split("</td>").map(cell).collect();
     let stable = cells.join("</td>");

@@ -401,7 +401,8 @@ impl PluginSet {
                 self.plugins[*index].component.path(),
             )
         };
-        types.chain(languages).map(claim).collect()
+        let claimed = types.chain(languages).map(claim);
+        claimed.chain(self.extensions_claimed(plugin)).collect()
     }
 
     /// Extensions of files that a stranger's plugin claims, and that are another's, or mean what they mean
@@ -471,7 +472,6 @@ impl PluginSet {
             }
         }
         claims.extend(self.languages_claimed(&plugin));
-        claims.extend(self.extensions_claimed(&plugin));
         // Two files that collide in one thing often collide in twelve: one line says it.
         claims.truncate(1);
         if !claims.is_empty() {

@@ -78,7 +78,10 @@ fn digest(found: &Bundled, name: &str) -> Result<String, Failure> {
             let bytes = fs::read(&path);
             let bytes = bytes.with_context(|| format!("can't read {}", path.display()))?;
             let digest = Sha256::digest(bytes);
-            Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+            Ok(digest.iter().fold(String::new(), |mut text, byte| {
+                write!(text, "{byte:02x}").expect("a string takes everything");
+                text
+            }))
         }
     }
 }

@@ -65,6 +65,14 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
     }
 }
 
+/// Says that a recording is replaced, if there is one.
+fn tell_replaced(file: &Path, talk: &Talk) {
+    if std::fs::metadata(file).is_ok_and(|older| older.len() > 0) {
+        let message = format!("the older recording in {} is replaced", file.display());
+        talk.note(&message);
+    }
+}
+
 /// Evaluates a config; gives the exit code.
 fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
@@ -82,11 +90,8 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
     let cache = cache.transpose()?;
     let goes_on = beginning != Beginning::New;
-    if let (Asked::Record(file), false) = (&persistence.exchanges, goes_on)
-        && std::fs::metadata(file).is_ok_and(|older| older.len() > 0)
-    {
-        let message = format!("the older recording in {} is replaced", file.display());
-        setting.talk.note(&message);
+    if let (Asked::Record(file), false) = (&persistence.exchanges, goes_on) {
+        tell_replaced(file, &setting.talk);
     }
     let (exchanges, recording) = exchanges(&persistence.exchanges, goes_on, touched)?;
     let events = arguments.events.iter().map(|path| setting.cwd.join(path));

@@ -154,7 +154,7 @@ fn compare(at: &str, expected: &Value, came: Option<&Value>, all: &mut Vec<Strin
         (Value::Number(one), Some(Value::Number(other))) if one.as_f64() == other.as_f64() => {}
         (expected, Some(came)) if expected == came => {}
         (expected, Some(came)) => {
-            all.push(format!("{at}: {expected} is expected, and {came} came"))
+            all.push(format!("{at}: {expected} is expected, and {came} came"));
         }
         (expected, None) => all.push(format!("{at}: {expected} is expected, and nothing came")),
     }

@@ -103,7 +103,8 @@ fn overview(
         (Some(found), Some(wanted)) => {
             let tests = figures::counted(found.len() as u64, "test has", "tests have");
             let wanted = visible::cut(wanted, 60).into_owned();
-            text.push_str(&format!("{tests} \"{}\" in it.\n", visible::line(&wanted)));
+            let wanted = visible::line(&wanted);
+            text.extend([&*tests, " \"", &*wanted, "\" in it.\n"]);
         }
         _ => text.push_str(&report::render(&summary, &findings, None, width)),
     }

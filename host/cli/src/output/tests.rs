@@ -328,6 +328,18 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
     }
     let twice = [named(base.join("a.json")), named(base.join("a.json"))];
     assert!(Output::prepare(&twice, false).is_err());
+    assert_eq!(
+        fs::read_dir(base)?.count(),
+        2,
+        "trying leaves nothing behind"
+    );
+    Ok(())
+}
+
+#[test]
+fn the_extension_says_the_format() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let base = folder.path();
     let names = [
         "a.JSON",
         "a.jsonl",
@@ -354,11 +366,6 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
             Format::Junit,
             Format::Junit
         ]
-    );
-    assert_eq!(
-        fs::read_dir(base)?.count(),
-        2,
-        "trying leaves nothing behind"
     );
     Ok(())
 }

@@ -9,6 +9,7 @@
 use std::mem::take;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::vec::IntoIter;
 
@@ -132,16 +133,16 @@ impl Source {
 }
 
 impl PlanReader {
-    /// The next case, if it is there already. The other `None`: there is no more.
-    fn at_hand(&mut self) -> Option<Option<Case>> {
+    /// Returns the next case, if it is there already; `None`: there is no more.
+    fn at_hand(&mut self) -> Poll<Option<Case>> {
         if self.ready.len() == 0 {
             match self.found.try_recv() {
                 Ok(batch) => self.ready = batch.into_iter(),
-                Err(TryRecvError::Empty) => return None,
+                Err(TryRecvError::Empty) => return Poll::Pending,
                 Err(TryRecvError::Disconnected) => self.ended(),
             }
         }
-        Some(self.ready.next())
+        Poll::Ready(self.ready.next())
     }
 
     async fn found(&mut self) -> FromReader {
@@ -261,11 +262,11 @@ impl Loop {
     pub(super) fn ask_next(&mut self, source: &mut Source) {
         match source {
             Source::Plan(reader) => match reader.at_hand() {
-                Some(next) => {
+                Poll::Ready(next) => {
                     let next = self.next(next);
                     self.inputs.push_back(next);
                 }
-                None => reader.is_due = true,
+                Poll::Pending => reader.is_due = true,
             },
             Source::Rest(reader) => reader.ask(ToReader::Next),
         }

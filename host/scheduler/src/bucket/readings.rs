@@ -290,10 +290,10 @@ impl Bucket {
             .remaining
             .saturating_add(spent)
             .saturating_sub(last.remaining);
-        let lost = last
+        let vanished = last
             .remaining
             .saturating_sub(seen.remaining.saturating_add(spent));
-        if lost >= 3 {
+        if vanished >= 3 {
             self.leaning = self.leaning.min(0);
         }
         let full = seen.remaining.saturating_add(spent) >= self.limit;

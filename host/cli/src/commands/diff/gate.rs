@@ -51,17 +51,12 @@ impl Gate {
 
     /// Below the comparison.
     pub(super) fn text(&self, totals: &Totals, verdict: &Verdict) -> String {
-        match &verdict.reason {
-            Some(reason) => format!("\nExit code {}: {reason}\n", verdict.code),
-            None => {
-                let (broke, cases) = counted(totals);
-                format!(
-                    "\nNo regression: {}, {}\n",
-                    regressed(broke, cases),
-                    self.limit()
-                )
-            }
+        if let Some(reason) = &verdict.reason {
+            return format!("\nExit code {}: {reason}\n", verdict.code);
         }
+        let (broke, cases) = counted(totals);
+        let regressed = regressed(broke, cases);
+        format!("\nNo regression: {regressed}, {}\n", self.limit())
     }
 
     /// For `--json`.

@@ -146,7 +146,7 @@ pub(crate) struct Call {
     #[arg(long, value_name = "JSON", value_parser = object)]
     pub(crate) vars: Option<Map<String, Value>>,
 
-    /// Let it reach this address, such as https://api.acme.com; repeatable
+    /// Let it reach this address, as `https://api.acme.com`; repeatable
     #[arg(long, value_name = "ORIGIN", help_heading = "What it may do")]
     pub(crate) allow_host: Vec<String>,
     /// Let its requests name a key that it wants, with the environment variable that holds it; repeatable

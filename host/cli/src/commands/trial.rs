@@ -1,7 +1,7 @@
 //! One call of one plugin, as flags or a fixture ask for it: a grade or a completion.
 //!
 //! As data it is the first half of a fixture; as a config it is one test of one provider, which
-//! [`single`](super::eval::single) runs. The answer, the prompt and the variables are data: no templates are
+//! [`single`] runs. The answer, the prompt and the variables are data: no templates are
 //! filled in, and no file is read for them.
 
 use std::path::Path;

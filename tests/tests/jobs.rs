@@ -188,22 +188,16 @@ fn runs_are_listed_by_what_they_are_and_deleted_for_good() {
 #[test]
 fn a_run_is_deleted_after_the_question_is_answered() {
     let first = evaluated("", &[]);
-    let mut asked = first
-        .again()
-        .in_terminal()
-        .args(["delete", "latest"])
-        .start();
-    asked.wait_for_stdout("Delete 1 run and all results? [y/N]");
-    asked.types("n\n");
-    asked.finish().expect_code(2);
-    let mut asked = first
-        .again()
-        .in_terminal()
-        .args(["delete", "latest"])
-        .start();
-    asked.wait_for_stdout("Delete 1 run and all results? [y/N]");
-    asked.types("y\n");
-    asked.finish().expect_code(0);
+    for (answer, code) in [("n\n", 2), ("y\n", 0)] {
+        let mut asked = first
+            .again()
+            .in_terminal()
+            .args(["delete", "latest"])
+            .start();
+        asked.wait_for_stdout("Delete 1 run and all results? [y/N]");
+        asked.types(answer);
+        asked.finish().expect_code(code);
+    }
     let listed = first.again().args(["list", "--json"]).finish();
     assert_eq!(listed.stdout_json(), json!([]));
 }

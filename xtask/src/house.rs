@@ -79,6 +79,16 @@ struct File {
     text: String,
 }
 
+#[cfg(test)]
+impl File {
+    fn of(path: &str, text: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+}
+
 /// Whether a name is a Rust file's.
 fn is_rust(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == "rs")

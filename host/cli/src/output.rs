@@ -328,6 +328,17 @@ impl<W: Write> Write for Sparing<'_, W> {
     }
 }
 
+/// What stands for a character that begins or ends markup, in XML and HTML.
+fn entity(c: char) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '"' => "&quot;",
+        _ => return None,
+    })
+}
+
 /// Checks whether a results file may become so many bytes longer.
 fn has_room(store: &Store, path: &Path, more: usize) -> io::Result<()> {
     store

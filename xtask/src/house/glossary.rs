@@ -103,27 +103,20 @@ fn entry(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     fn files() -> [File; 5] {
         [
-            file("host/store/src/lib.rs", "pub use row::Row;\n"),
-            file(
+            File::of("host/store/src/lib.rs", "pub use row::Row;\n"),
+            File::of(
                 "host/store/src/row.rs",
                 "#[cfg(test)]\nmod tests;\n\npub struct Row<'a>(&'a str);\npub(crate) struct Own;\n\
                  pub fn row() {}\n#[cfg(test)]\nmod more {\npub struct Made;\n}\n",
             ),
-            file(
+            File::of(
                 "template/src/lib.rs",
                 "pub enum Value {\n}\npub trait Scope {}\n",
             ),
-            file("host/cli/src/main.rs", "pub struct Shown;\n"),
-            file("plugins/echo/src/lib.rs", "pub struct Echo;\n"),
+            File::of("host/cli/src/main.rs", "pub struct Shown;\n"),
+            File::of("plugins/echo/src/lib.rs", "pub struct Echo;\n"),
         ]
     }
 
@@ -131,7 +124,7 @@ mod tests {
     fn a_glossary_of_every_type_is_whole() {
         let text = "# Glossary\n\n## store\n\n- `Row`: one stored case.\n\n## template\n\n\
                     - `Scope`: names.\n- `Value`: a value.\n";
-        let findings = broken(&file(GLOSSARY, text), &files());
+        let findings = broken(&File::of(GLOSSARY, text), &files());
         assert!(findings.is_empty(), "{findings:?}");
     }
 
@@ -140,7 +133,7 @@ mod tests {
         let text = "## store\n- `Gone`: a type of before.\n- `Value`: a value.\n- a list\n\
                     ## template\n- `Value`: a value.\n- `Value`: again.\n- `Scope`: \n";
         assert_eq!(
-            broken(&file(GLOSSARY, text), &files()),
+            broken(&File::of(GLOSSARY, text), &files()),
             [
                 "host/GLOSSARY.md:2: \"store\" has no public type Gone; remove the line",
                 "host/GLOSSARY.md:3: \"store\" has no public type Value; remove the line",

@@ -58,25 +58,18 @@ fn joined(folder: &str, path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn a_path_that_leads_nowhere_is_found() {
         let files = [
-            file("host/files/src/private.rs", ""),
-            file("host/cli/src/results/file.rs", ""),
+            File::of("host/files/src/private.rs", ""),
+            File::of("host/cli/src/results/file.rs", ""),
         ];
         let text = "`results/file.rs`, `file.rs` and `../files/src/private.rs` are there,\n\
                     `host/cli/src/results/file.rs` too, `src/file.rs`, `private.rs` and `*.rs` are not.\n";
-        let found = broken(&[file("host/cli/README.md", text)], &files);
+        let found = broken(&[File::of("host/cli/README.md", text)], &files);
         let line =
             |path: &str| format!("host/cli/README.md:2: there is no {path}; say where it is now");
         assert_eq!(found, [line("src/file.rs"), line("private.rs")]);
-        assert!(broken(&[file("README.md", "`private.rs`")], &files).is_empty());
+        assert!(broken(&[File::of("README.md", "`private.rs`")], &files).is_empty());
     }
 }

@@ -51,27 +51,20 @@ fn declared(line: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn a_name_of_two_types_is_found() {
         let files = [
-            file(
+            File::of(
                 "host/eval/src/a.rs",
                 "pub(super) struct Held<T>(T);\nstruct Own;\nenum Own {}\n",
             ),
-            file("host/eval/src/b.rs", "trait Held {}\n    type Own = u8;\n"),
-            file(
+            File::of("host/eval/src/b.rs", "trait Held {}\n    type Own = u8;\n"),
+            File::of(
                 "host/eval/src/c.rs",
                 "struct Other;\n#[cfg(test)]\nmod tests {\n}\nstruct Held;\n",
             ),
-            file("host/cli/src/a.rs", "pub type Held = u8;\nstruct Place;\n"),
-            file("host/cli/src/b.rs", "pub enum Place {}\n"),
+            File::of("host/cli/src/a.rs", "pub type Held = u8;\nstruct Place;\n"),
+            File::of("host/cli/src/b.rs", "pub enum Place {}\n"),
         ];
         assert_eq!(
             broken(&files),

@@ -171,13 +171,6 @@ fn public(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::*;
 
-    fn file(path: &str, text: &str) -> File {
-        File {
-            path: path.to_owned(),
-            text: text.to_owned(),
-        }
-    }
-
     #[test]
     fn what_nobody_outside_uses_is_found_and_what_only_tests_use() {
         let library = "pub const fn used() {}\n    pub async fn alone(self) {}\npub const LIMIT: u8 = 1;\n\
@@ -186,9 +179,9 @@ mod tests {
                        #[cfg(test)]\nmod tests {\n    pub fn made() {}\n}\n";
         let usage = "use store::{Kind, LIMIT};\nit.by_tests();\nstore::tested();\n";
         let files = [
-            file("host/store/src/lib.rs", library),
-            file("host/store/tests/usage.rs", usage),
-            file(
+            File::of("host/store/src/lib.rs", library),
+            File::of("host/store/tests/usage.rs", usage),
+            File::of(
                 "host/cli/src/main.rs",
                 "store::used(LIMIT) // store::alone(), a text: spoken\n",
             ),
@@ -207,14 +200,14 @@ mod tests {
     #[test]
     fn what_follows_the_name_of_a_file_of_tests_is_no_test() {
         let text = "#[cfg(test)]\nmod tests;\n\npub fn alone() {}\n#[cfg(test)]\nmod more {\n}\n";
-        let file = file("host/store/src/a.rs", text);
+        let file = File::of("host/store/src/a.rs", text);
         assert!(without_tests(&file).ends_with("pub fn alone() {}\n"));
         assert_eq!(broken(&[file]).len(), 1);
     }
 
     #[test]
     fn a_program_has_no_public_items_that_count() {
-        let files = [file("xtask/src/main.rs", "pub fn run() {}\n")];
+        let files = [File::of("xtask/src/main.rs", "pub fn run() {}\n")];
         assert!(broken(&files).is_empty());
     }
 }

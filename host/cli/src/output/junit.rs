@@ -24,7 +24,7 @@ use runner_view::pairing;
 use serde_json::Value;
 
 use super::known::SUITES_MARK;
-use super::{ColumnRecord, Run, TextByPlace, instant, parsed};
+use super::{ColumnRecord, Run, TextByPlace, entity, instant, parsed};
 use crate::detail;
 use crate::figures;
 use crate::findings::text_of;
@@ -347,12 +347,11 @@ fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
             '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
+            c => match entity(c) {
+                Some(entity) => escaped.push_str(entity),
+                None => escaped.push(c),
+            },
         }
     }
     escaped

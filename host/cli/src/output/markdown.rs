@@ -9,8 +9,8 @@
 
 use std::fmt::Write as _;
 
-use super::Run;
 use super::known::MARKDOWN_MARKS;
+use super::{Run, entity};
 use crate::figures;
 use crate::listing::Side;
 use crate::report;
@@ -223,12 +223,11 @@ fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
         match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
+            c => match entity(c) {
+                Some(entity) => escaped.push_str(entity),
+                None => escaped.push(c),
+            },
         }
     }
     escaped

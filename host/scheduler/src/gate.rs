@@ -6,7 +6,7 @@
 //! - failures of the server or of the way to it break it (`breaker`);
 //! - a used-up quota **ends** it, as do credentials that were never accepted and a model that was
 //!   never there: what is queued fails at once with the reason, and no money or patience is spent
-//!   on it.
+//!   on it. A success that was on its way proves them wrong.
 //!
 //! Both of the first let probes go, one and then more (`barrier`). Failures don't break a lane that
 //! is backing off; a probe of the breaker that is refused for its rate turns the one into the other.
@@ -82,10 +82,7 @@ impl Gate {
                 }
                 None
             }
-            Passage::Held(until) if broken => {
-                let lost = self.breaker.lost(now);
-                Some(lost.map_or(Held::Until(until, Why::Broken), Held::Ended))
-            }
+            Passage::Held(until) if broken => Some(Held::Until(until, Why::Broken)),
             Passage::Held(until) => {
                 let asked = self.backoff.is_asked();
                 Some(Held::Until(until, Why::Blocked { asked }))
@@ -185,6 +182,16 @@ impl Gate {
         self.breaker.is_broken()
     }
 
+    /// Pauses in a row since the breaker opened, while it is.
+    pub(crate) fn strikes(&self) -> Option<u32> {
+        self.breaker.strikes()
+    }
+
+    /// Why the `queued` jobs of a broken lane end untried, if they do; said once of each wave.
+    pub(crate) fn lost(&mut self, now: Time, queued: usize) -> Option<Refusal> {
+        self.breaker.lost(now, queued)
+    }
+
     /// Takes in that the credential was not accepted.
     pub(crate) fn auth_failed(&mut self) {
         self.auth_failures += 1;
@@ -214,6 +221,8 @@ impl Gate {
     pub(crate) fn succeeded(&mut self) {
         self.succeeded = true;
         self.breaker.works();
+        self.ended
+            .take_if(|why| matches!(why, Refusal::Auth | Refusal::NotFound));
         (self.auth_failures, self.not_found, self.exhausted) = (0, 0, 0);
     }
 

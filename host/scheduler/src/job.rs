@@ -113,8 +113,8 @@ pub enum Refusal {
     Auth,
     /// The server doesn't have what the lane asks for, a model mostly.
     NotFound,
-    /// The server has failed from the first attempt on, for a while and whenever it was probed.
-    /// Jobs that are offered later may still be sent, one for each further probe.
+    /// The server has failed every attempt for long, some that were queued with this job among them.
+    /// Of jobs that are offered later some are tried again.
     Down {
         /// For how long, since its first failure.
         lasted: Duration,

@@ -4,7 +4,7 @@
 
 use crate::class::Class;
 use crate::event::Event;
-use crate::job::{End, JobId};
+use crate::job::{End, JobId, Refusal};
 use crate::metrics::Counters;
 use crate::policy::{LanePolicy, LaneStrategy};
 use crate::queue::{Head, Queue};
@@ -32,6 +32,8 @@ pub(crate) struct Lane {
     /// The head that was looked at last.
     pub(crate) front: Option<JobId>,
     in_flight: u32,
+    /// When the newest of the attempts was sent that the server answered.
+    answered: Option<Time>,
     strategy: Box<dyn Strategy>,
 }
 
@@ -53,6 +55,7 @@ impl Lane {
             wait: None,
             front: None,
             in_flight: 0,
+            answered: None,
             strategy: strategy(policy, now),
         }
     }
@@ -93,15 +96,29 @@ impl Lane {
         }
     }
 
-    /// Returns the head of the line. A retry of a failure waits for the budget while others work.
+    /// Returns the head of the line, or who is the next probe of a server that is down. A retry of a
+    /// failure waits for the budget while others work.
     pub(crate) fn head(&mut self, now: Time, budgeted: impl Fn(JobId) -> bool) -> Option<Head> {
-        let head = self.queue.head(now)?;
+        let head = match self.strategy.strikes() {
+            None => self.queue.head(now)?,
+            Some(strikes) => self.queue.probe(now, strikes)?,
+        };
         let holds = head.is_retry && budgeted(head.job) && !self.budget.allows();
         if holds && self.in_flight > 0 {
             self.queue.fresh_head()
         } else {
             Some(head)
         }
+    }
+
+    /// Whether the server has answered an attempt that was sent after then.
+    pub(crate) fn has_worked_since(&self, then: Time) -> bool {
+        self.answered.is_some_and(|at| at > then)
+    }
+
+    /// Why what is queued ends untried, where the server has been down for too long.
+    pub(crate) fn lost(&mut self, now: Time) -> Option<Refusal> {
+        self.strategy.lost(now, self.queue.len())
     }
 
     /// Says whether an attempt that uses `amounts` may go now, but for the user's limits.
@@ -160,6 +177,7 @@ impl Lane {
         if !matches!(end.class, Class::Timeout | Class::Transient) {
             self.counters.answered(now - sent_at);
             self.strategy.answered(now, sent_at);
+            self.answered = self.answered.max(Some(sent_at));
         }
         if was_broken && !self.strategy.is_broken() {
             around.tell(Event::BreakerClosed);

@@ -6,6 +6,9 @@
 //! small jobs overtake is what starves long prompts elsewhere.
 //!
 //! A retry in its pause is not in the line; it holds up nobody.
+//!
+//! While the server seems to be down there is no line: who is tried next is to say something new
+//! ([`Queue::probe`]).
 
 use std::collections::BTreeSet;
 
@@ -60,6 +63,24 @@ impl Queue {
                 is_retry: false,
             })
         })
+    }
+
+    /// Returns who is tried next at `now` while the server seems to be down: with each of `strikes`
+    /// pauses from another end of those that nobody has tried, or from between; of those that were
+    /// tried where there are no others.
+    pub(crate) fn probe(&mut self, now: Time, strikes: u32) -> Option<Head> {
+        let line = self.head(now)?;
+        let fresh = &self.fresh;
+        let job = match strikes % 3 {
+            0 => fresh.first(),
+            1 => fresh.last(),
+            _ => fresh.iter().nth(fresh.len() / 2),
+        };
+        let untried = job.map(|&job| Head {
+            job,
+            is_retry: false,
+        });
+        Some(untried.unwrap_or(line))
     }
 
     /// The first new job, for when no retry may go.
@@ -119,6 +140,22 @@ mod tests {
         assert_eq!(queue.next_pause_end(), Some(at(10)));
         let order: Vec<_> = std::iter::from_fn(|| leave(&mut queue, 20)).collect();
         assert_eq!(order, [1, 2, 3, 6]);
+    }
+
+    #[test]
+    fn a_server_that_is_down_is_probed_by_jobs_from_all_over_the_queue() {
+        let mut queue = Queue::default();
+        queue.push_retry(JobId(1), at(0));
+        for ticket in 2..=6 {
+            queue.push(JobId(ticket));
+        }
+        let mut probe = |strikes| {
+            let head = queue.probe(at(0), strikes).expect("somebody is there");
+            queue.remove(head.job, at(0));
+            head.job.ticket()
+        };
+        let probes: Vec<u64> = (1..=6).map(&mut probe).collect();
+        assert_eq!(probes, [6, 4, 2, 5, 3, 1]);
     }
 
     #[test]

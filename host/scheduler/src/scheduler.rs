@@ -69,6 +69,8 @@ struct Job {
     queued_at: Time,
     not_before: Time,
     tries: Tries,
+    /// When the first of its attempts was sent that failed.
+    failed: Option<Time>,
     /// Its next attempt is a retry of a failure, which costs budget.
     budgeted: bool,
     flight: Option<(Flight, Option<LeaseId>)>,
@@ -141,6 +143,7 @@ impl Scheduler {
                 queued_at: self.now,
                 not_before: Time::ZERO,
                 tries: Tries::default(),
+                failed: None,
                 budgeted: false,
                 flight: None,
                 waits_for: Vec::new(),
@@ -191,7 +194,19 @@ impl Scheduler {
         self.say(id, Event::SlotReleased { job, in_flight });
         let was_broken = self.lanes[id.index()].strategy().is_broken();
         self.teach(job, &flight, end);
-        self.decide(job, end, was_broken)
+        let first = *self
+            .jobs
+            .get_mut(&job)
+            .expect("it was in flight")
+            .failed
+            .get_or_insert(flight.sent_at);
+        // A job that fails where others are answered has itself to blame, and is no probe for all.
+        let probes = was_broken && !self.lanes[id.index()].has_worked_since(first);
+        let next = self.decide(job, end, probes);
+        if was_broken && let Some(why) = self.lanes[id.index()].lost(self.now) {
+            self.refuse_all(id, &why);
+        }
+        next
     }
 
     /// Takes in that nobody wants the job's answer any more, whether it waits or is in flight.
@@ -336,7 +351,7 @@ impl Scheduler {
         lane.learn(flight, &taught.amounts, end, job, &mut around);
     }
 
-    fn decide(&mut self, job: JobId, end: &End<'_>, was_broken: bool) -> Next {
+    fn decide(&mut self, job: JobId, end: &End<'_>, probe: bool) -> Next {
         let decided = self.jobs.get_mut(&job).expect("it was in flight");
         let id = decided.lane;
         let lane = &mut self.lanes[id.index()];
@@ -348,7 +363,7 @@ impl Scheduler {
             tries: decided.tries,
             max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
             lane_waits: lane.strategy().waits(),
-            probe: was_broken,
+            probe,
         };
         match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
             retry::Fate::Return => {

@@ -126,6 +126,18 @@ pub(crate) mod hope {
     ///
     /// Pinned by the test `it_takes_five_failed_probes_and_half_a_minute`.
     pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// The same where some attempt was a success: restarts of a machine, and most outages, are
+    /// shorter.
+    ///
+    /// Pinned by the test `a_server_that_has_worked_is_waited_for_ten_minutes`.
+    pub(crate) const PATIENCE_WHERE_IT_WORKED: Duration = Duration::from_mins(10);
+
+    /// Jobs of a wave that are tried before the others end: one from each end of the queue and one
+    /// from between. A dataset that the server can't digest is one or two of these places.
+    ///
+    /// Pinned by the test `each_wave_has_three_probes_or_as_many_as_it_has_jobs`.
+    pub(crate) const WAVE: u32 = 3;
 }
 
 /// Of `gate`.
@@ -136,16 +148,14 @@ pub(crate) mod gate {
     /// Pinned by the test `one_request_that_is_too_dear_does_not_empty_the_account_of_others`.
     pub(crate) const EXHAUSTED: u32 = 3;
 
-    /// First attempts that all failed for the credential and end the lane. A 403 can also be one
-    /// request's own fault; three in a row without a single success are the key's.
+    /// First attempts that all failed for the credential and end the lane, until one succeeds that was
+    /// on its way.
     ///
     /// Pinned by the test `a_credential_that_never_worked_is_given_up_after_three`.
     pub(crate) const AUTH_FAILURES: u32 = 3;
 
-    /// First attempts that all found nothing and end the lane, as for the credential. A lane is
-    /// one model of one server mostly, and servers say in ten ways, or in none, whether the model
-    /// or the address is missing; so every such answer counts, and any success forbids the
-    /// conclusion.
+    /// First attempts that all found no such model and end the lane, as for the credential. A lane is
+    /// one model of one server mostly, and any success forbids the conclusion.
     ///
     /// Pinned by the test `a_model_that_was_never_there_is_given_up_after_three`.
     pub(crate) const NOT_FOUND: u32 = 3;

@@ -23,9 +23,14 @@
 //! And a timeout is no failure here: a model that is loaded for a minute on its first call looks
 //! slow, not broken.
 //!
-//! A lane that has never had a success and whose probes have failed for half a minute is **given
-//! up** (`hope`): what is queued ends with that reason, and what is offered later too, but for the
-//! one that goes as the next probe.
+//! **Which job is the probe.** What failed may be the jobs' own fault: a server fails on what it
+//! can't digest, and rows come in files of which one may be a stranger's. So no job is tried twice
+//! while others have not been tried, and they are taken from all over the queue
+//! ([`Queue::probe`](crate::queue::Queue::probe)): one that is answered closes the breaker, and
+//! those that fail have failed by themselves.
+//!
+//! A lane whose probes have failed for long is **given up** (`hope`): what is queued ends with that
+//! reason, some of it having been tried.
 //!
 //! It knows neither rates nor refusals: these are the back-off's.
 
@@ -84,9 +89,14 @@ impl Breaker {
         self.barrier.check(now, spell, false)
     }
 
-    /// Why nothing more is waited for, if that is so.
-    pub(super) fn lost(&self, now: Time) -> Option<Refusal> {
-        self.hope.lost(now)
+    /// Why the `queued` jobs are not waited with any more, if that is so; said once of each wave.
+    pub(super) fn lost(&mut self, now: Time, queued: usize) -> Option<Refusal> {
+        self.hope.lost(now, queued)
+    }
+
+    /// Pauses in a row, where it is broken.
+    pub(super) fn strikes(&self) -> Option<u32> {
+        self.is_broken().then_some(self.strikes)
     }
 
     /// Takes in that an attempt failed. Gives the time of the next probe if that broke the lane.
@@ -109,6 +119,11 @@ impl Breaker {
             return None;
         }
         self.strikes += 1;
+        // Who was given up gets the next wave's probes one after the other.
+        if self.hope.is_given_up() {
+            self.barrier = Barrier::Shut { until: now };
+            return Some(now);
+        }
         let doublings = self.strikes.saturating_sub(1).min(BREAKER_DOUBLINGS);
         let jitter = Duration::from_millis(chance.below(FIRST_PAUSE.as_millis() as u64));
         let until = now + (FIRST_PAUSE + jitter) * (1 << doublings);

@@ -382,8 +382,12 @@ impl Strategy for Adaptive {
         self.gate.blocked_until()
     }
 
-    fn is_broken(&self) -> bool {
-        self.gate.is_broken()
+    fn strikes(&self) -> Option<u32> {
+        self.gate.strikes()
+    }
+
+    fn lost(&mut self, now: Time, queued: usize) -> Option<Refusal> {
+        self.gate.lost(now, queued)
     }
 
     fn knee(&self) -> Option<u32> {

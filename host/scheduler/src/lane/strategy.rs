@@ -141,9 +141,19 @@ pub(crate) trait Strategy: Debug + Send {
         None
     }
 
+    /// How many pauses in a row the server has been taken to be down, where it is.
+    fn strikes(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the server is taken to be down.
     fn is_broken(&self) -> bool {
-        false
+        self.strikes().is_some()
+    }
+
+    /// Why the `queued` jobs end untried, where the server has been down for too long.
+    fn lost(&mut self, _now: Time, _queued: usize) -> Option<Refusal> {
+        None
     }
 
     /// How many at once the server was seen to work on, where it lets the others wait.

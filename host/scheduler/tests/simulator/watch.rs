@@ -41,6 +41,8 @@ struct LaneBook {
     newest_fresh: Option<usize>,
     /// When the breaker closed last: times that were announced before hold no more.
     reopened_at: Option<Time>,
+    /// Its server is taken to be down: probes go in no order.
+    is_broken: bool,
     /// Refused jobs that go first, once their pause is over.
     refused: BTreeMap<usize, Time>,
 }
@@ -130,7 +132,7 @@ impl Watch {
             self.holds(due.not_before <= self.now || sooner, || {
                 format!("job {index} was sent again before {:?}", due.not_before)
             });
-        } else {
+        } else if !book.is_broken {
             let newest = book.newest_fresh;
             self.holds(newest.is_none_or(|newest| newest < index), || {
                 format!("job {index} overtaken by {newest:?}")
@@ -146,7 +148,7 @@ impl Watch {
         let book = &mut self.lanes[job.lane];
         book.in_flight += 1;
         book.refused.remove(&index);
-        if due.is_none() {
+        if due.is_none() && !book.is_broken {
             book.newest_fresh = Some(index);
         }
         self.idle_wakes = 0;
@@ -303,10 +305,12 @@ impl Watch {
             Event::ConcurrencyDecreased { from, to } => {
                 self.holds(from > to, || format!("{notice:?}"));
             }
-            Event::BreakerClosed => self.lanes[notice.lane.index()].reopened_at = Some(self.now),
-            Event::RateLimitLearned { .. }
-            | Event::RateLimitWarning { .. }
-            | Event::BreakerOpened { .. } => {}
+            Event::BreakerClosed => {
+                let book = &mut self.lanes[notice.lane.index()];
+                (book.is_broken, book.reopened_at) = (false, Some(self.now));
+            }
+            Event::BreakerOpened { .. } => self.lanes[notice.lane.index()].is_broken = true,
+            Event::RateLimitLearned { .. } | Event::RateLimitWarning { .. } => {}
         }
     }
 

@@ -1,22 +1,25 @@
-//! Whether a server that has never worked is still waited for.
+//! Whether a server that fails is still waited for.
 //!
 //! A breaker waits for a server to come back. One that was never there, since its address is
 //! wrong, nobody started it, or it answers every call with 500, does not come back, and each
 //! probe uses a try of one job only: hundreds of jobs would wait for minutes to learn what
-//! the first minute said. So a lane without a single success is **given up** after a number of
-//! failed probes in a row *and* a time:
+//! the first minute said. So a lane is **given up** after a number of failed probes in a row
+//! *and* a time:
 //!
-//! - the time lets a server restart or a storm pass;
+//! - the time lets a server restart or a storm pass; a lane that has worked is waited for longer,
+//!   since money is already spent on its run, and outages of minutes do end;
 //! - the number keeps a few slow failures (connections that take 10 s to fail) from being
 //!   taken for a long history.
 //!
-//! Giving up isn't for good: the breaker's next probe still goes, when a job comes for it, and
-//! any answer brings the lane back. A lane that has worked once is never given up here: money
-//! is already spent on its run, and outages of minutes do end.
+//! Giving up isn't for good, and it isn't said of jobs that nobody has tried: the failures may be
+//! those jobs' own, since a server can't digest what they ask, and the next ones are another's.
+//! So jobs end in **waves**: some of those that are queued go as probes, one at a time and from
+//! all over the queue, and when each of them has failed the others end too. What is offered
+//! later is the next wave. Any answer brings the lane back.
 
 use crate::job::Refusal;
 use crate::time::Time;
-use crate::tuning::hope::{PATIENCE, PROBES};
+use crate::tuning::hope::{PATIENCE, PATIENCE_WHERE_IT_WORKED, PROBES, WAVE};
 
 /// What is left of it.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub(super) struct Hope {
     failing_since: Option<Time>,
     /// Probes since then, all failed.
     probes: u32,
+    /// Those of them that were of the present wave.
+    of_wave: u32,
     given_up: bool,
     /// Some attempt was a success once.
     succeeded: bool,
@@ -34,12 +39,18 @@ impl Hope {
     /// Takes in that the server failed an attempt.
     pub(super) fn fails(&mut self, now: Time) {
         let since = *self.failing_since.get_or_insert(now);
-        self.given_up |= !self.succeeded && self.probes >= PROBES && now - since >= PATIENCE;
+        let patience = if self.succeeded {
+            PATIENCE_WHERE_IT_WORKED
+        } else {
+            PATIENCE
+        };
+        self.given_up |= self.probes >= PROBES && now - since >= patience;
     }
 
     /// Takes in that the server failed a probe.
     pub(super) fn probe_fails(&mut self, now: Time) {
         self.probes += 1;
+        self.of_wave += 1;
         self.fails(now);
     }
 
@@ -57,9 +68,18 @@ impl Hope {
         self.answers();
     }
 
-    /// Why nothing more is waited for, if that is so.
-    pub(super) fn lost(&self, now: Time) -> Option<Refusal> {
+    /// Whether the server was given up, so that probes wait for nothing.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up
+    }
+
+    /// Why the `queued` jobs are not waited with any more, if that is so; said once of each wave.
+    pub(super) fn lost(&mut self, now: Time, queued: usize) -> Option<Refusal> {
         let since = self.failing_since.filter(|_| self.given_up)?;
+        if self.of_wave < WAVE && (self.of_wave as usize) < queued.max(1) {
+            return None;
+        }
+        self.of_wave = 0;
         Some(Refusal::Down {
             lasted: now - since,
         })
@@ -90,13 +110,18 @@ mod tests {
         failing(Hope::default(), probes)
     }
 
+    /// Whether a queue of a hundred jobs is given up at that second.
+    fn is_lost(mut hope: Hope, second: u64) -> bool {
+        hope.lost(at(second), 100).is_some()
+    }
+
     #[test]
     fn it_takes_five_failed_probes_and_half_a_minute() {
-        assert!(unknown(&[2, 5, 10, 29]).lost(at(29)).is_none());
-        assert!(unknown(&[2, 5, 10, 20, 29]).lost(at(99)).is_none());
-        assert!(unknown(&[10, 20, 30, 40]).lost(at(99)).is_none());
+        assert!(!is_lost(unknown(&[2, 5, 10, 29]), 29));
+        assert!(!is_lost(unknown(&[2, 5, 10, 20, 29]), 99));
+        assert!(!is_lost(unknown(&[10, 20, 30, 40]), 99));
         let lasted = Duration::from_secs(33);
-        let lost = unknown(&[2, 5, 10, 20, 30]).lost(at(33));
+        let lost = unknown(&[2, 5, 10, 20, 30]).lost(at(33), 100);
         assert_eq!(lost, Some(Refusal::Down { lasted }));
     }
 
@@ -106,23 +131,39 @@ mod tests {
         for second in 1..100 {
             hope.fails(at(second));
         }
-        assert_eq!(hope.lost(at(100)), None);
+        assert!(!is_lost(hope, 100));
     }
 
     #[test]
-    fn a_server_that_has_worked_is_not_given_up() {
-        let mut worked = Hope::default();
-        worked.succeeds();
-        let hope = failing(worked, &[2, 5, 10, 20, 30, 60, 120, 600]);
-        assert_eq!(hope.lost(at(600)), None);
+    fn a_server_that_has_worked_is_waited_for_ten_minutes() {
+        let worked = || {
+            let mut hope = Hope::default();
+            hope.succeeds();
+            hope
+        };
+        assert!(!is_lost(failing(worked(), &[2, 5, 10, 60, 120, 599]), 599));
+        assert!(is_lost(failing(worked(), &[2, 5, 10, 60, 120, 600]), 600));
+    }
+
+    #[test]
+    fn each_wave_has_three_probes_or_as_many_as_it_has_jobs() {
+        let mut hope = unknown(&[2, 5, 10, 20, 30]);
+        assert!(hope.lost(at(30), 100).is_some());
+        assert_eq!(hope.lost(at(30), 100), None, "it was said");
+        for (queued, probes) in [(100, 3), (2, 2), (1, 1)] {
+            for probe in 1..=probes {
+                hope.probe_fails(at(31));
+                assert_eq!(hope.lost(at(31), queued).is_some(), probe == probes);
+            }
+        }
     }
 
     #[test]
     fn any_answer_brings_all_of_it_back() {
         let mut hope = unknown(&[2, 5, 10, 20, 30]);
         hope.answers();
-        assert_eq!(hope.lost(at(31)), None);
+        assert_eq!(hope.lost(at(31), 1), None);
         hope.probe_fails(at(32));
-        assert_eq!(hope.lost(at(99)), None);
+        assert_eq!(hope.lost(at(99), 1), None);
     }
 }

@@ -1,4 +1,6 @@
-//! A lane whose server has never worked: what is queued ends, and a probe goes now and then.
+//! A lane whose server fails: who is tried meanwhile, and when what is queued ends.
+
+use std::collections::BTreeSet;
 
 use super::*;
 
@@ -26,10 +28,6 @@ fn give_up(rig: &mut Rig) -> (Vec<u64>, usize) {
         }
     }
     (refused, attempts)
-}
-
-fn is_refused(rig: &mut Rig, job: JobId) -> bool {
-    matches!(&rig.actions()[..], [Action::Refuse(refused, Refusal::Down { .. })] if *refused == job)
 }
 
 /// A lane that was given up, with nothing queued.
@@ -60,27 +58,91 @@ fn everybody_who_is_queued_ends_with_the_reason() {
 }
 
 #[test]
-fn who_comes_later_is_refused_at_once_but_for_one_probe_per_pause() {
+fn who_comes_later_ends_when_three_of_them_have_failed_at_once() {
     let (mut rig, lane) = given_up();
-    let job = rig.offer(lane);
-    assert!(is_refused(&mut rig, job));
-    rig.now += 8_000;
-    let (probe, other) = (rig.offer(lane), rig.offer(lane));
-    let actions = rig.actions();
-    assert_eq!(actions[0], Action::Start(probe));
-    assert!(matches!(actions[1], Action::Refuse(job, _) if job == other));
-    let next = rig.ends(probe, Class::Transient);
-    assert!(matches!(next, Next::Again { .. }));
-    assert!(
-        is_refused(&mut rig, probe),
-        "a failed probe waits for no other"
+    let jobs: Vec<JobId> = (0..10).map(|_| rig.offer(lane)).collect();
+    let (mut tried, mut refused) = (Vec::new(), BTreeSet::new());
+    while refused.is_empty() {
+        for action in rig.actions() {
+            match action {
+                Action::Start(job) => {
+                    tried.push(job);
+                    let next = rig.ends(job, Class::Transient);
+                    assert!(matches!(next, Next::Again { .. }));
+                }
+                Action::Refuse(job, _) => assert!(refused.insert(job)),
+            }
+        }
+    }
+    assert_eq!(tried.iter().collect::<BTreeSet<_>>().len(), 3, "three jobs");
+    assert_eq!(
+        refused.len(),
+        jobs.len(),
+        "those that were tried wait for no other"
     );
+    let alone = rig.offer(lane);
+    assert_eq!(rig.started(), [alone.ticket()], "the next wave");
+    rig.ends(alone, Class::Transient);
+    assert!(matches!(rig.actions()[..], [Action::Refuse(job, _)] if job == alone));
+}
+
+/// Carries out jobs of which those before `own` always fail, `most` of them queued or sent at once, and gives
+/// those that ended well.
+fn among_others(rig: &mut Rig, lane: LaneId, jobs: u64, own: u64, most: u64) -> BTreeSet<u64> {
+    let (mut offered, mut ended, mut good) = (0, 0, BTreeSet::new());
+    while ended < jobs {
+        while offered < jobs && offered - ended < most {
+            assert_eq!(rig.offer(lane).ticket(), offered);
+            offered += 1;
+        }
+        let actions = rig.actions();
+        if actions.is_empty() {
+            rig.now = rig.wake().expect("something is left to do");
+        }
+        for action in actions {
+            let (job, next) = match action {
+                Action::Start(job) if job.ticket() < own => {
+                    rig.now += 1;
+                    (job, rig.ends(job, Class::Transient))
+                }
+                Action::Start(job) => {
+                    rig.now += 1;
+                    (job, rig.ends(job, Class::Ok))
+                }
+                Action::Refuse(job, _) => (job, Next::Return),
+            };
+            if next == Next::Return {
+                ended += 1;
+            }
+            if job.ticket() >= own && next == Next::Return && !matches!(action, Action::Refuse(..))
+            {
+                good.insert(job.ticket());
+            }
+        }
+    }
+    good
+}
+
+#[test]
+fn jobs_that_a_server_fails_on_cost_themselves_wherever_they_stand() {
+    for (jobs, own, most) in [
+        (140, 40, 256),
+        (400, 300, 256),
+        (1000, 900, 256),
+        (30, 25, 4),
+    ] {
+        let (mut rig, lane) = Rig::with(slots(4));
+        let good = among_others(&mut rig, lane, jobs, own, most);
+        let all: BTreeSet<u64> = (own..jobs).collect();
+        assert_eq!(good, all, "{own} of {jobs} are bad");
+        let minutes = rig.now / 60_000;
+        assert!(minutes < 15, "{own} of {jobs} took {minutes} minutes");
+    }
 }
 
 #[test]
 fn a_probe_that_is_answered_brings_the_lane_back() {
     let (mut rig, lane) = given_up();
-    rig.now += 8_000;
     let probe = rig.offer(lane);
     assert_eq!(rig.started(), [probe.ticket()]);
     rig.ends(probe, Class::Ok);

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 mod declared;
 mod endings;
+mod others;
 mod servers;
 mod visible;
 

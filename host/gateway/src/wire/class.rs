@@ -5,6 +5,14 @@
 //! wording changes without notice, and an answer that merely *talks* about rate limits
 //! must not look like one. (A message may say *how long* to wait, which `hint`
 //! reads out of it; whether to wait is decided here.)
+//!
+//! **What one request may say of all.** A class that ends a lane ([`Class::Auth`],
+//! [`Class::NotFound`], [`Class::QuotaExhausted`]) stops every other row of the model, and rows may
+//! be a stranger's. So it takes a word that doesn't depend on what was asked: a 401, or a code
+//! with a status that fits it. A bare 403 (a policy or a firewall that dislikes the text), a bare
+//! 404 (a row's variable in the path), a bare 402 (an answer too long for what is left) are
+//! their request's own fault, and a 400 may repeat the request's body, with whatever code
+//! somebody wrote into it.
 
 use std::fmt;
 use std::time::Duration;
@@ -56,7 +64,7 @@ impl fmt::Display for Transport {
 const ERROR_BODY_LIMIT: usize = 64 << 10;
 
 /// Codes that mean a used-up quota or balance (OpenAI, Anthropic, OpenRouter, DeepSeek
-/// and compatible servers).
+/// and compatible servers), with a status about the account: 402, 403 or 429.
 const QUOTA_CODES: [&str; 9] = [
     "insufficient_quota",
     "billing_hard_limit_reached",
@@ -88,9 +96,25 @@ const THROTTLE_CODES: [&str; 8] = [
     "slow_down",
 ];
 
-/// Codes of a missing model or deployment, whatever the status (OpenAI sends 403 with it where a
-/// project may not use a model; Azure and compatible servers 400).
-const NOT_FOUND_CODES: [&str; 3] = ["model_not_found", "deploymentnotfound", "not_found_error"];
+/// Codes of a missing model or deployment, with 404 or 403 (OpenAI sends that where a project may
+/// not use a model).
+const NOT_FOUND_CODES: [&str; 4] = [
+    "model_not_found",
+    "deploymentnotfound",
+    "not_found_error",
+    "notfounderror",
+];
+
+/// Codes of a credential that is not accepted, with 403: Google, Anthropic, AWS, and servers
+/// that mean OpenAI's 401.
+const AUTH_CODES: [&str; 6] = [
+    "permission_denied",
+    "permission_error",
+    "authentication_error",
+    "invalid_api_key",
+    "unrecognizedclientexception",
+    "expiredtokenexception",
+];
 
 /// The body of an error response, read once for all that is asked of it.
 #[derive(Debug, Default)]
@@ -165,18 +189,17 @@ pub(crate) fn classify(status: u16, body: &ErrorBody, retry_after: Option<Durati
     let ambiguous = any(&[AMBIGUOUS_QUOTA_CODE]);
     let short_wait = retry_after.is_some_and(|wait| wait.as_secs() <= WINDOW_SECONDS);
     let daily = status == 429 && body.names_a_daily_quota();
-    if any(&QUOTA_CODES) || (ambiguous && !short_wait) || daily {
+    let of_account = matches!(status, 402 | 403 | 429);
+    if of_account && (any(&QUOTA_CODES) || (ambiguous && !short_wait) || daily) {
         return Class::QuotaExhausted;
     }
     if ambiguous || any(&THROTTLE_CODES) {
         return Class::Throttled;
     }
     match status {
-        // Some servers hide a model that a key may not use behind a 403.
-        404 => Class::NotFound,
-        _ if any(&NOT_FOUND_CODES) => Class::NotFound,
-        401 | 403 | 407 => Class::Auth,
-        402 => Class::QuotaExhausted,
+        403 | 404 if any(&NOT_FOUND_CODES) => Class::NotFound,
+        401 | 407 => Class::Auth,
+        403 if any(&AUTH_CODES) => Class::Auth,
         429 => Class::Throttled,
         501 | 505 | 506 | 508 | 510 | 511 => Class::Permanent,
         408 | 425 | 500..=599 => Class::Transient,

@@ -10,9 +10,7 @@ fn classify(status: u16, body: &[u8], retry_after: Option<Duration>) -> Class {
 fn a_bare_status_has_its_meaning() {
     let cases = [
         (Class::Ok, "200 201 204 206 299 304"),
-        (Class::Auth, "401 403 407"),
-        (Class::NotFound, "404"),
-        (Class::QuotaExhausted, "402"),
+        (Class::Auth, "401 407"),
         (Class::Throttled, "429"),
         (
             Class::Transient,
@@ -20,7 +18,7 @@ fn a_bare_status_has_its_meaning() {
         ),
         (
             Class::Permanent,
-            "400 405 409 410 413 415 422 451 499 501 505 511",
+            "400 402 403 404 405 409 410 413 415 422 451 499 501 505 511",
         ),
     ];
     for (expected, statuses) in cases {
@@ -54,9 +52,42 @@ const CODES: &[(u16, &str, Class)] = &[
         Class::QuotaExhausted,
     ),
     (
-        400,
+        402,
         r#"{"type":"error","error":{"type":"billing_error"}}"#,
         Class::QuotaExhausted,
+    ),
+    // What a server repeats of the request says nothing of the next one.
+    (
+        400,
+        r#"{"error":{"code":"insufficient_quota"}}"#,
+        Class::Permanent,
+    ),
+    (
+        400,
+        r#"{"error":{"code":"model_not_found"}}"#,
+        Class::Permanent,
+    ),
+    (
+        403,
+        r#"{"error":{"code":"model_not_found"}}"#,
+        Class::NotFound,
+    ),
+    (
+        404,
+        r#"{"type":"error","error":{"type":"not_found_error"}}"#,
+        Class::NotFound,
+    ),
+    // OpenRouter, of a text that its moderation flags.
+    (
+        403,
+        r#"{"error":{"code":403,"message":"x","metadata":{"reasons":["violence"]}}}"#,
+        Class::Permanent,
+    ),
+    // And of an answer that what is left can't pay.
+    (
+        402,
+        r#"{"error":{"code":402,"message":"fewer max_tokens"}}"#,
+        Class::Permanent,
     ),
     (
         403,

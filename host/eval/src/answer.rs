@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use runner_gateway::MOST_TOKENS;
 use runner_sandbox::abi::{Completion, FinishReason, Message, Part, ReadCompletion, Role, Usage};
 use serde_json::{Map, Value};
 
@@ -148,15 +149,11 @@ fn finish_word(reason: &FinishReason) -> &str {
     }
 }
 
-/// The largest number of tokens that is believed: the largest up to which every JSON reader
-/// counts exactly.
-const MOST_TOKENS: u64 = 1 << 53;
-
 /// Meters beside tokens that are kept of a call, and bytes of their names: APIs have a few.
 const MOST_METERS: usize = 32;
 const METER_NAME: usize = 128;
 
-/// Caps what no call can have used. The number that was said, if one was.
+/// Leaves out what no call can have used. The number that was said, if one was.
 pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
     usage.other.retain(|(name, _)| name.len() <= METER_NAME);
     usage.other.truncate(MOST_METERS);
@@ -170,8 +167,8 @@ pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
         &mut usage.cache_read_tokens,
         &mut usage.cache_write_tokens,
     ];
-    let too_many = counts.into_iter().flatten().filter(|it| **it > MOST_TOKENS);
-    too_many.map(|it| std::mem::replace(it, MOST_TOKENS)).max()
+    let unbelieved = |count: &mut Option<u64>| count.take_if(|it| *it > MOST_TOKENS);
+    counts.into_iter().filter_map(unbelieved).max()
 }
 
 /// The highest price of a call that is believed, in US dollars: far above any, and sums of it are
@@ -215,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_that_can_not_be_are_capped_and_sums_of_them_end() {
+    fn counts_that_can_not_be_are_left_out_and_sums_of_them_end() {
         let mut usage = Usage {
             input_tokens: Some(u64::MAX),
             output_tokens: Some(7),
@@ -227,7 +224,8 @@ mod tests {
         assert_eq!(unbelieved.total, u64::MAX);
 
         assert_eq!(believable(&mut usage), Some(u64::MAX));
-        assert_eq!(usage.input_tokens, Some(MOST_TOKENS));
+        assert_eq!(usage.input_tokens, None);
+        assert_eq!(usage.reasoning_tokens, Some(MOST_TOKENS));
         assert_eq!(believable(&mut usage), None);
 
         let meters = (0..100).map(|n| (format!("m{n}"), n));

@@ -48,7 +48,7 @@ pub use admission::budget::{
 };
 pub use admission::lanes::LaneSummary;
 pub use admission::scheduling::Scheduling;
-pub use admission::tokens::{USUAL_OUTPUT, answer_tokens, prompt_tokens};
+pub use admission::tokens::{MOST_TOKENS, USUAL_OUTPUT, answer_tokens, prompt_tokens};
 pub use clock::{Pause, WorkClock};
 pub use exchange::{
     CacheMode, Code, DEFAULT_TIMEOUT, Exchange, ExchangeError, RESPONSE_LIMIT, Reply, Spent,

@@ -8,7 +8,9 @@
 //! tokenizer, which would be one per model.
 //!
 //! Only JSON is looked into, by the names that the usual APIs have for these numbers. They are
-//! a stranger's: what is no count is absent, and what is too large to be true is capped.
+//! a stranger's: what is no count is absent, and so is what an answer claims that is too large to
+//! be true. Such a call is settled as it was guessed: a false figure must not spend a budget that
+//! others share.
 
 use runner_scheduler::Cost;
 use serde::Deserialize;
@@ -21,8 +23,9 @@ mod tests;
 /// shorter; more would make requests look too large for small limits.
 pub const USUAL_OUTPUT: u64 = 512;
 
-/// More than any model takes or gives; larger numbers count as this.
-pub(crate) const MOST_TOKENS: u64 = 1 << 30;
+/// More than any call takes or gives. A request that asks for more counts as this; an answer that
+/// says more says nothing.
+pub const MOST_TOKENS: u64 = 1 << 26;
 
 /// So many letters and digits in a row, without a space or a quote, are no text but base64.
 const MEDIA_RUN: u64 = 1024;
@@ -122,7 +125,8 @@ fn asked_output(body: &[u8]) -> Option<u64> {
         return None;
     }
     let asked: Asked = serde_json::from_slice(body).ok()?;
-    let within = |object: &Option<Value>, name: &str| object.as_ref()?.get(name).and_then(count);
+    let capped = |value: &Value| Some(count(value)?.min(MOST_TOKENS));
+    let within = |object: &Option<Value>, name: &str| capped(object.as_ref()?.get(name)?);
     let plain = [
         asked.max_completion_tokens,
         asked.max_output_tokens,
@@ -131,7 +135,7 @@ fn asked_output(body: &[u8]) -> Option<u64> {
     plain
         .iter()
         .flatten()
-        .find_map(count)
+        .find_map(capped)
         .or_else(|| within(&asked.generation_config, "maxOutputTokens"))
         .or_else(|| within(&asked.inference_config, "maxTokens"))
         .or_else(|| within(&asked.options, "num_predict"))
@@ -162,7 +166,7 @@ pub(crate) fn usage(body: &[u8]) -> Option<Cost> {
         .or_else(|| whole(&told.usage_metadata))
         .or_else(|| {
             let counts = [told.prompt_eval_count.as_ref(), told.eval_count.as_ref()];
-            cost(counts[0].and_then(count), counts[1].and_then(count))
+            cost(counts[0].and_then(believed), counts[1].and_then(believed))
         })
 }
 
@@ -189,7 +193,7 @@ const OUTPUT: [&str; 4] = [
 const MORE_OUTPUT: [&str; 1] = ["thoughtsTokenCount"];
 
 fn used(object: &Value) -> Option<Cost> {
-    let first = |names: &[&str]| names.iter().find_map(|name| count(object.get(name)?));
+    let first = |names: &[&str]| names.iter().find_map(|name| believed(object.get(name)?));
     let with = |base: Option<u64>, more: Option<u64>| match (base, more) {
         (None, None) => None,
         (base, more) => Some(base.unwrap_or(0) + more.unwrap_or(0)),
@@ -210,11 +214,15 @@ fn cost(input: Option<u64>, output: Option<u64>) -> Option<Cost> {
     })
 }
 
-/// A count of tokens, capped. Some APIs write `12.0`; negative ones mean "no limit".
+/// A count that an answer says and that can be true.
+fn believed(value: &Value) -> Option<u64> {
+    count(value).filter(|count| *count <= MOST_TOKENS)
+}
+
+/// A count of tokens. Some APIs write `12.0`; negative ones mean "no limit".
 fn count(value: &Value) -> Option<u64> {
-    let whole = value.as_u64().or_else(|| {
+    value.as_u64().or_else(|| {
         let number = value.as_f64().filter(|number| *number >= 0.0)?;
         Some(number as u64)
-    });
-    whole.map(|count| count.min(MOST_TOKENS))
+    })
 }

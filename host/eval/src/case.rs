@@ -186,7 +186,7 @@ async fn render_call_grade(
         return Err(CallFailure::new(FailureCode::TooLarge, message).into());
     }
     let rendered = within(scope, around::rendered(scope, case, identity)).await?;
-    let needs = memory::of_case(&case.vars, &rendered.text);
+    let needs = memory::of_case(&case.test, &case.vars, &rendered.text);
     if needs > 0 {
         let _clock = scope.clock.pause();
         let reserve = async {

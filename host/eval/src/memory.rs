@@ -40,6 +40,10 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 use self::accounts::{AccountId, Accounts, Admitted};
 
 mod accounts;
+mod sizes;
+
+use sizes::counted;
+pub(crate) use sizes::{of_answer, of_case, of_fields, of_given, of_grade, of_value, of_values};
 
 /// Bytes that cases in flight hold together before one of them waits.
 pub(crate) const SHARED: u64 = 2 << 30;
@@ -51,28 +55,9 @@ const MADE_AT_ONCE: usize = 16;
 /// How long nothing is given back before one that waits goes on all the same.
 const STANDSTILL: Duration = Duration::from_secs(30);
 
-/// What is not worth counting: any number of cases of this size may be in flight.
-const FREE: u64 = 64 << 10;
-
-/// How often the text of a prompt is in memory while its case is in flight. On our side as text, as
-/// the message that is made of it, as a body on its way and in the row; in a component as what it
-/// was given, as JSON and as a body, in a memory that grows by doubling.
-const COPIES_OF_PROMPT: u64 = 16;
-
-/// How often the variables of a case are in memory: in the case, twice in the JSON of its row, which
-/// grows by doubling, and as JSON for graders and code.
-const COPIES_OF_VARS: u64 = 8;
-
 /// Bytes that the variables of all cases may take that were made and have not ended, before
 /// another case is made.
 const MAX_VARS: u64 = SHARED / 4;
-
-/// How often an answer is in memory: as it came, as text, in the row and in its JSON.
-const COPIES_OF_ANSWER: u64 = 4;
-
-/// How often what a grader says is in memory: as it came, in its grade, in the row and in its JSON, and its
-/// scores in sums.
-const COPIES_OF_GRADE: u64 = 5;
 
 /// Bytes that the answers of one row may take that are compared with each other.
 pub(crate) const MAX_ROW: u64 = SHARED / 4;
@@ -289,16 +274,6 @@ impl Drop for HeldBytes<'_> {
     }
 }
 
-/// Bytes that a case with these variables and this prompt will probably take; 0 if it is small.
-pub(crate) fn of_case(vars: &Map<String, Value>, prompt: &str) -> u64 {
-    counted(COPIES_OF_VARS * of_fields(vars) + COPIES_OF_PROMPT * prompt.len() as u64)
-}
-
-/// Bytes that a case will probably take for what it is given of earlier ones; 0 if it is small.
-pub(crate) fn of_given<'a>(values: impl Iterator<Item = &'a Value>) -> u64 {
-    counted(COPIES_OF_VARS * values.map(of_value).sum::<u64>())
-}
-
 /// What the variables of cases take that were made and have not ended.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
@@ -323,46 +298,6 @@ impl Made {
     pub(crate) fn is_full(&self) -> bool {
         self.large.values().sum::<u64>() > MAX_VARS
     }
-}
-
-/// Bytes that values with names take, about.
-pub(crate) fn of_fields(fields: &Map<String, Value>) -> u64 {
-    const FIELD: u64 = 64;
-    let field = |(name, value)| FIELD + String::len(name) as u64 + of_value(value);
-    fields.iter().map(field).sum()
-}
-
-/// What an object takes beside its fields: a table of its own, with room for more.
-const OBJECT: u64 = 512;
-
-fn of_value(value: &Value) -> u64 {
-    let more = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        Value::String(text) => text.len() as u64,
-        Value::Array(items) => items.iter().map(of_value).sum(),
-        Value::Object(fields) if fields.is_empty() => 0,
-        Value::Object(fields) => OBJECT + of_fields(fields),
-    };
-    size_of::<Value>() as u64 + more
-}
-
-/// Bytes that an answer with this text takes until its row is written; 0 if it is small.
-pub(crate) fn of_answer(text: &str) -> u64 {
-    counted(COPIES_OF_ANSWER * text.len() as u64)
-}
-
-/// Bytes that values of an answer take, beside their text, until its row is written; 0 if they are small.
-pub(crate) fn of_values<'a>(values: impl IntoIterator<Item = &'a Value>) -> u64 {
-    counted(values.into_iter().map(of_value).sum())
-}
-
-/// Bytes that what a grader said takes until the row is written; 0 if it is small.
-pub(crate) fn of_grade(bytes: usize) -> u64 {
-    counted(COPIES_OF_GRADE * bytes as u64)
-}
-
-fn counted(bytes: u64) -> u64 {
-    if bytes > FREE { bytes } else { 0 }
 }
 
 #[cfg(test)]
@@ -430,8 +365,7 @@ mod tests {
 
     #[test]
     fn what_variables_take_counts_until_their_cases_end() {
-        let of = |value: Value| [("a".to_owned(), value)].into_iter().collect();
-        let vars: Map<String, Value> = of(Value::from("x".repeat(200 << 20)));
+        let vars = Map::from_iter([("a".to_owned(), Value::from("x".repeat(200 << 20)))]);
         let id = |test_idx| CaseId {
             test_idx,
             prompt_idx: 0,
@@ -443,9 +377,6 @@ mod tests {
         assert!(made.is_full());
         made.ended(id(0));
         assert!(!made.is_full());
-        // A number takes more than its digit.
-        let numbers = of(Value::from(vec![0; 1 << 20]));
-        assert!(of_case(&numbers, "") >= COPIES_OF_VARS * (32 << 20));
     }
 
     #[test]

@@ -47,6 +47,25 @@ pub(crate) fn redacted(mut config: Value) -> Value {
     config
 }
 
+/// A part of a test, which graders and results see, without what looks like a secret in the provider
+/// that it names, or those of its members.
+pub(crate) fn with_redacted_provider(mut part: Value) -> Value {
+    hide_in_provider(&mut part);
+    part
+}
+
+fn hide_in_provider(part: &mut Value) {
+    let Some(fields) = part.as_object_mut() else {
+        return;
+    };
+    if let Some(provider) = fields.get_mut("provider") {
+        hide(provider, false);
+    }
+    if let Some(Value::Array(members)) = fields.get_mut("assert") {
+        members.iter_mut().for_each(hide_in_provider);
+    }
+}
+
 fn hide(value: &mut Value, secret: bool) {
     match value {
         Value::String(text) if secret && is_plain(text) => HIDDEN.clone_into(text),
@@ -90,6 +109,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_part_of_a_test_shows_no_key_of_the_provider_that_it_names() {
+        let judge = |key: &str| json!({"id": "x", "config": {"apiKey": key, "temperature": 0}});
+        let part = |key: &str| {
+            json!({
+                "provider": judge(key),
+                "value": {"provider": judge("the grader's own")},
+                "assert": [{"type": "a", "provider": judge(key)}],
+            })
+        };
+        assert_eq!(with_redacted_provider(part("sk-1")), part(HIDDEN));
+        assert_eq!(with_redacted_provider(json!("text")), json!("text"));
+    }
 
     #[test]
     fn values_of_env_and_of_keys_named_like_secrets_are_left_out() {

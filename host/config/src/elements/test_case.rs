@@ -14,7 +14,7 @@ use crate::environment;
 use crate::model::{DataFile, Position, Script};
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, TestTimeout, Tests};
 use crate::read::entry::Entry;
-use crate::redacted::redacted;
+use crate::redacted::{redacted, with_redacted_provider};
 
 pub(crate) const KNOWN: [&str; 11] = [
     "description",
@@ -471,10 +471,11 @@ impl Draft {
                 .map(|(name, _)| Value::from(name.as_str()))
                 .collect::<Value>()
         };
+        let options = with_redacted_provider(Value::Object(self.options_written.clone()));
         put("description", self.description.clone().map(Value::from));
         put("vars", Some(Value::Object(Map::new())));
         put("assert", Some(self.checks.iter().map(check).collect()));
-        put("options", Some(Value::Object(self.options_written.clone())));
+        put("options", Some(options));
         put(
             "threshold",
             self.threshold.map(|threshold| json!(threshold)),

@@ -3,25 +3,26 @@
 //! The loop in [`run`](crate::run) turns everything that happens (a case that ended, a signal, a
 //! timer, a store that falls behind) into an [`Input`], hands it to [`RunState::on`] with the
 //! time that has passed, and carries out the [`Command`]s that come back. So what follows can be
-//! tested without a runtime. Decided elsewhere: how many signals are one
-//! ([`Interrupts`](crate::run::Interrupts) merges those that nobody has heard), and when a case that
-//! has a slot has room to be made (`memory`).
+//! tested without a runtime. Decided elsewhere: that two signals which come before the run wakes count
+//! once ([`Interrupts`](crate::run::Interrupts)), and when a case that has a slot has room to be made
+//! (`memory`).
 //!
 //! - **Which case starts when.** Cases come in the order of a sequential run, a few ahead of
-//!   those that start, since some depend on others (`dependencies`). A slot is refilled as soon
-//!   as it is free.
+//!   those that start, since some depend on others (`dependencies`), and no provider may take the
+//!   slots of others (`ready`). A slot is refilled as soon as it is free.
 //! - **What later cases are given** of what earlier ones answered (`carried`).
 //! - **When answers are compared.** Those of a row whose test compares its columns are held until
 //!   the last case of the row has ended (`rows`); the comparison runs in that case's slot, so
 //!   that it is bounded like everything else and the run is not over before it is.
-//! - **When to stop.** Reasons only escalate: running → draining → stopping, and the first one is
-//!   what the run is said to have ended by.
+//! - **When to stop.** Reasons only escalate (`stopping`), and the first one is what the run is said
+//!   to have ended by.
 //! - **When the rows of a kept run are read** that stay as they are. Nothing starts before those
 //!   have come that nobody asks for; what nobody asked for after all comes when every case has
 //!   ended. Whoever stops the run at once leaves the former out.
 //! - **When the config's code for the end of a run** runs, and is cut off (`closing`).
-//! - **Backpressure.** While the store is behind, or the cases in flight hold all the memory that
-//!   a run may take, nothing starts.
+//! - **Backpressure.** While the store or a consumer is behind, or the variables of the cases that
+//!   have come and answers that wait to be compared take too much memory, nothing starts. (What a
+//!   case takes beside, it waits for itself.)
 //!
 //! Each admitted case ends exactly once; an end that was never admitted is a bug and panics.
 
@@ -37,33 +38,22 @@ mod carried;
 mod closing;
 mod dependencies;
 mod messages;
+mod ready;
 mod rows;
+mod stopping;
 
 use carried::Carried;
 pub use carried::{Given, Left};
 use closing::Closing;
 use dependencies::Dependencies;
 pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, StoreState};
+pub use ready::ProviderNumber;
 use rows::Rows;
+use stopping::Phase;
 
-/// Cases that wait for others while further ones come. Enough to find work beside a long
-/// conversation, few enough to be nothing in memory (some KB each).
-const LOOKAHEAD: usize = 4096;
-
-/// How far a run is toward its end. It never goes back, and `by` stays the first reason.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Running,
-    /// Nothing starts; what is in flight may go on until its grace is over.
-    Draining {
-        by: End,
-        until: Duration,
-    },
-    /// What is in flight is cut off.
-    Stopping {
-        by: End,
-    },
-}
+/// Cases that wait while further ones come. Enough to find work beside a long conversation or a
+/// slow server, few enough to be little in memory (some KB each).
+const LOOKAHEAD: usize = 8192;
 
 /// Whether the plan has further cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,6 +177,7 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Read => self.read(),
             Input::Unread => {
                 self.reading = Reading::Done;
+                self.coming = Coming::Nothing;
                 self.stop(End::StoreFailed, &mut commands);
             }
             Input::Next(case) => self.next(case),
@@ -293,7 +284,8 @@ impl<C: Clone, A> RunState<C, A> {
         self.phase == Phase::Running
             && self.reading != Reading::First
             && self.store == StoreState::Ready
-            && self.has_memory
+            // What takes the memory are cases: where none is in flight, nobody would give it back.
+            && (self.has_memory || self.in_flight.is_empty())
             && self.in_flight.len() < self.slots
     }
 
@@ -332,7 +324,8 @@ impl<C: Clone, A> RunState<C, A> {
             );
             self.alone = Some(id);
         }
-        self.dependencies.enter(id, case.needs.as_deref());
+        self.dependencies
+            .enter(id, case.provider, case.needs.as_deref());
         let before = self.waiting.insert(id, case);
         assert!(before.is_none(), "a case comes once");
     }
@@ -340,10 +333,11 @@ impl<C: Clone, A> RunState<C, A> {
     /// Starts cases while there are free slots.
     fn refill(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         while self.has_slot() {
-            let Some(id) = self.dependencies.start() else {
-                let may_come = self.coming == Coming::Unasked && self.alone.is_none();
-                // Only those that wait for others are ever ahead: one that could start has started.
-                if may_come && self.dependencies.waiting() < LOOKAHEAD {
+            let may_come = self.coming != Coming::Nothing
+                && self.alone.is_none()
+                && self.dependencies.ahead() < LOOKAHEAD;
+            let Some(id) = self.dependencies.start(self.slots, may_come) else {
+                if may_come && self.coming == Coming::Unasked {
                     self.coming = Coming::Asked;
                     commands.push(Command::Next);
                 }
@@ -416,55 +410,9 @@ impl<C: Clone, A> RunState<C, A> {
     }
 
     fn free(&mut self, id: CaseId) {
-        let freed = self.in_flight.remove(&id);
-        assert!(freed.is_some(), "a case ends once");
-        self.dependencies.ended(id);
+        let freed = self.in_flight.remove(&id).expect("a case ends once");
+        self.dependencies.ended(id, freed.planned.provider);
         self.alone = self.alone.filter(|alone| *alone != id);
-    }
-
-    /// Does what is due by now.
-    fn pass(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
-        if self.deadline.is_some_and(|at| at <= now) {
-            self.stop(End::TimeLimit, commands);
-        }
-        if matches!(self.phase, Phase::Draining { until, .. } if until <= now) {
-            self.stop(End::Interrupted, commands);
-        }
-        if self.closing.due().is_some_and(|at| at <= now) {
-            commands.push(self.closing.cut());
-        }
-    }
-
-    /// Takes an interrupt: the first lets what is in flight end, the second cuts it off. What was due
-    /// before it was heard comes first, since a run ends by its first reason.
-    fn interrupt(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
-        self.pass(now, commands);
-        if self.phase != Phase::Running {
-            self.stop(End::Interrupted, commands);
-            return;
-        }
-        self.phase = Phase::Draining {
-            by: End::Interrupted,
-            until: now + self.grace,
-        };
-        commands.push(Command::Drain {
-            in_flight: self.flights(now),
-            grace: self.grace,
-        });
-    }
-
-    /// Cuts off what is in flight, unless nothing is or that was done.
-    fn stop(&mut self, end: End, commands: &mut Vec<Command<C, A>>) {
-        let by = match self.phase {
-            Phase::Running => end,
-            Phase::Draining { by, .. } => by,
-            Phase::Stopping { .. } => return,
-        };
-        if self.is_quiet() {
-            return;
-        }
-        self.phase = Phase::Stopping { by };
-        commands.push(Command::Abort(by));
     }
 
     /// Closes the run when every case has ended: has the rows read that nobody asked for, and hands

@@ -127,7 +127,7 @@ pub(crate) mod hope {
     /// Pinned by the test `it_takes_five_failed_probes_and_half_a_minute`.
     pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// The same where some attempt was a success: restarts of a machine, and most outages, are
+    /// And what it takes where some attempt was a success: restarts of a machine, and most outages, are
     /// shorter.
     ///
     /// Pinned by the test `a_server_that_has_worked_is_waited_for_ten_minutes`.

@@ -9,13 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use runner_config::plan::{CaseId, Needs, Strand};
 
-/// When a case came: the smaller, the earlier.
-pub(super) type Turn = u64;
+use super::ready::{ProviderNumber, Ready, Turn};
 
 /// A case that has come and not ended.
 #[derive(Debug)]
 struct PendingCase {
     turn: Turn,
+    provider: ProviderNumber,
     needs: Needs,
     /// Strands it reads to which an earlier case may still write.
     held_by: usize,
@@ -33,8 +33,7 @@ struct Traffic {
 #[derive(Debug, Default)]
 pub(super) struct Dependencies {
     came: Turn,
-    /// In the order in which they came.
-    ready: BTreeSet<(Turn, CaseId)>,
+    ready: Ready,
     /// Those that are tied to others, until they end.
     tied: HashMap<CaseId, PendingCase>,
     strands: HashMap<Strand, Traffic>,
@@ -43,12 +42,12 @@ pub(super) struct Dependencies {
 
 impl Dependencies {
     /// Takes the next case.
-    pub(super) fn enter(&mut self, id: CaseId, needs: Option<&Needs>) {
+    pub(super) fn enter(&mut self, id: CaseId, provider: ProviderNumber, needs: Option<&Needs>) {
         let turn = self.came;
         self.came += 1;
         let Some(needs) = needs.filter(|needs| !needs.reads.is_empty() || !needs.writes.is_empty())
         else {
-            self.ready.insert((turn, id));
+            self.ready.insert(turn, id, provider);
             return;
         };
         let mut held_by = 0;
@@ -66,25 +65,29 @@ impl Dependencies {
             traffic.writers.insert(turn);
         }
         if held_by == 0 {
-            self.ready.insert((turn, id));
+            self.ready.insert(turn, id, provider);
         } else {
             self.waiting += 1;
         }
         let tied = PendingCase {
             turn,
+            provider,
             needs: needs.clone(),
             held_by,
         };
         self.tied.insert(id, tied);
     }
 
-    /// Takes out the first case that may start.
-    pub(super) fn start(&mut self) -> Option<CaseId> {
-        self.ready.pop_first().map(|(_, id)| id)
+    /// Takes out the next case that may start, with this many `slots` in all; where others may come of
+    /// providers that have fewer in flight, none that has its share.
+    pub(super) fn start(&mut self, slots: usize, others_may_come: bool) -> Option<CaseId> {
+        let fair = self.ready.start_fair(slots);
+        fair.or_else(|| (!others_may_come).then(|| self.ready.start_any())?)
     }
 
     /// Takes in that a case that was started has ended.
-    pub(super) fn ended(&mut self, id: CaseId) {
+    pub(super) fn ended(&mut self, id: CaseId, provider: ProviderNumber) {
+        self.ready.ended(provider);
         let Some(PendingCase { turn, needs, .. }) = self.tied.remove(&id) else {
             return;
         };
@@ -121,17 +124,17 @@ impl Dependencies {
         tied.held_by -= 1;
         if tied.held_by == 0 {
             self.waiting -= 1;
-            self.ready.insert((turn, reader));
+            self.ready.insert(turn, reader, tied.provider);
         }
     }
 
     /// Whether a case may start.
     pub(super) fn has_ready(&self) -> bool {
-        !self.ready.is_empty()
+        self.ready.len() > 0
     }
 
-    /// Cases that wait for others.
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting
+    /// Cases that have come and not started.
+    pub(super) fn ahead(&self) -> usize {
+        self.waiting + self.ready.len()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use runner_config::plan::{CaseId, Needs};
 
-use super::{Given, Left};
+use super::{Given, Left, ProviderNumber};
 use crate::summary::End;
 
 /// A case of the plan. The state reads what orders it; `case` is the caller's.
@@ -14,6 +14,8 @@ use crate::summary::End;
 pub struct Planned<C> {
     /// Its place in the results.
     pub id: CaseId,
+    /// Who answers it.
+    pub provider: ProviderNumber,
     /// What ties it to other cases.
     pub needs: Option<Arc<Needs>>,
     /// How many cases its row has, where their answers are compared.
@@ -62,7 +64,7 @@ pub enum Input<C, A> {
     /// The rows have been read that come before the first case, or what
     /// [`Command::ReadRest`] asked for.
     Read,
-    /// The rows of the kept run can't be read.
+    /// The rows of the kept run can't be read, whichever were to be read. The plan has no further case then.
     Unread,
     /// What [`Command::Next`] asked for; `None`: the plan has no further case.
     Next(Option<Planned<C>>),
@@ -120,8 +122,8 @@ pub enum Command<C, A> {
     Abandon(Vec<A>),
     /// Read the rows of the kept run that nobody asked for; answer with [`Input::Read`].
     ReadRest,
-    /// Say that the run drains, and let no request begin, of cases in flight neither: one that wants
-    /// another is cut off as soon as those end that it has open.
+    /// Say that the run drains. From now on no request begins: a case in flight that wants one is cut off, as
+    /// soon as the requests have ended that it has open.
     Drain {
         /// Cases in flight, each with the time since it started, the oldest first.
         in_flight: Vec<(CaseId, Duration)>,

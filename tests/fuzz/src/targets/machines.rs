@@ -114,6 +114,7 @@ impl CasesOfRun {
         self.came += 1;
         (!self.exhausted).then_some(Planned {
             id,
+            provider: id.prompt_idx,
             needs: None,
             compared_among: id.test_idx.is_multiple_of(2).then_some(2),
             case: (),

@@ -151,6 +151,17 @@ fn a_run_whose_rows_cannot_be_read_starts_nothing() {
 }
 
 #[test]
+fn a_run_whose_next_case_cannot_be_read_cuts_off_those_in_flight() {
+    let mut state = State::again(bounds(2));
+    state.on(SECOND, Input::Read);
+    state.on(SECOND, Input::Next(Some(planned(id(0)))));
+    let cut = [Command::Abort(End::StoreFailed)];
+    assert_eq!(state.on(SECOND, Input::Unread), cut);
+    assert_eq!(state.on(SECOND, ended(id(0))), [Command::Close]);
+    assert!(closes(&mut state));
+}
+
+#[test]
 fn rows_that_cannot_be_read_in_the_end_cost_the_run_nothing() {
     let mut state = State::again(bounds(1));
     state.on(SECOND, Input::Read);

@@ -26,6 +26,7 @@ impl ModelCase {
         };
         Planned {
             id: self.id,
+            provider: self.id.prompt_idx % 2,
             needs: Some(Arc::new(Needs {
                 alone: self.alone,
                 reads: strands(&self.reads),
@@ -112,7 +113,8 @@ impl Model {
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
         let stopped = self.drained || self.aborted;
-        let is_held = self.store != StoreState::Ready || !self.has_memory;
+        let is_full = !self.has_memory && !self.in_flight().is_empty();
+        let is_held = self.store != StoreState::Ready || is_full;
         let is_early = self.reading == Reading::First;
         !(stopped || is_held || must_wait || is_early)
     }

@@ -55,8 +55,8 @@ pub(crate) struct RunContext {
     pub(crate) run_timeout: Option<Duration>,
     /// Why cases in flight are cut off; set before they are.
     pub(crate) stopped_by: OnceLock<End>,
-    /// Cancelled when the run lets nothing new begin: requests are refused, which cuts their cases
-    /// off, and pauses that the user asked for end.
+    /// Cancelled when the run lets nothing new begin: pauses that the user asked for end. (Requests are the
+    /// gateway's, which refuses them from then on.)
     pub(crate) draining: CancellationToken,
     /// What all cases in flight hold.
     pub(crate) memory: Arc<Memory>,
@@ -65,7 +65,7 @@ pub(crate) struct RunContext {
     /// Who is told of every call of a component, if somebody is.
     pub(crate) calls: Option<UnboundedSender<CalledPlugin>>,
     /// Where guests' log lines and the gateway's news go. Unbounded, but lines need room, and the
-    /// loop reads this channel first.
+    /// loop reads this channel before the ends of cases.
     pub(crate) events: UnboundedSender<Event>,
 }
 

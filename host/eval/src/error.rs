@@ -11,6 +11,9 @@ pub enum RunError {
     /// The database can't be read or written; nothing was spent.
     #[error("the run can't be kept")]
     Store(#[from] runner_store::StoreError),
+    /// Results of before this session can't be read. What it answered is in the database.
+    #[error("earlier results of the run can't be read; what was answered since is stored")]
+    Unread(#[source] Box<RunError>),
     /// Results could not be stored. Rows committed before are in the database.
     #[error("the results could not be stored")]
     Unsaved {

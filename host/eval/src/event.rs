@@ -1,7 +1,7 @@
 //! The event stream of a run.
 //!
 //! Display, files, database and (later) replay read the same stream and nothing else, so that
-//! none of them can know more than the others. Events are handed over by the dispatcher's task
+//! none of them can know more than the others. Events are handed over by the loop of the run
 //! in the order in which things happened; a consumer that needs time is put behind a queue
 //! ([`QueuedConsumer`]).
 
@@ -67,8 +67,8 @@ pub enum Event {
         /// One line.
         message: String,
     },
-    /// Ctrl-C, or another signal that asks to end: no new case starts; those in flight may finish
-    /// for a while.
+    /// Ctrl-C, or another signal that asks to end: no case starts and no request begins; what is under
+    /// way may finish for a while.
     Draining {
         /// Cases in flight, each with the time since it started, the oldest first.
         in_flight: Vec<(CaseId, Duration)>,

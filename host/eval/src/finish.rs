@@ -69,7 +69,7 @@ impl Finished {
 }
 
 /// Runs a case to its end.
-pub(crate) async fn carry_out(
+pub(crate) async fn run_case(
     context: &Arc<RunContext>,
     case: &Case,
     given: Given,

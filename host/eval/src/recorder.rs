@@ -92,8 +92,8 @@ impl Recorder {
         });
     }
 
-    /// Notes that the store failed, also where it was read.
-    pub(crate) fn fail(&mut self, error: StoreError) {
+    /// Notes that the store failed.
+    fn fail(&mut self, error: StoreError) {
         self.error.get_or_insert(error);
     }
 

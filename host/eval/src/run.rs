@@ -1,15 +1,14 @@
 //! The loop of a run, and its end.
 //!
-//! One task waits on every source at once, turns what happened into an [`Input`](state::Input), hands it to the
-//! [`RunState`] and carries out the commands that come back. Which case starts, and when the run drains or
-//! stops, is decided there. It neither works nor blocks: cases and comparisons run as tasks of their own and hand back rows that are
-//! ready for the store, a store that is behind is waited for like everything else, and what a kept
-//! run has already is read beside the loop (`source`). A task that panics (a bug of ours) costs its
-//! row and no more.
+//! One task waits on every source at once, hands what happened to the [`RunState`] and carries out
+//! the commands that come back. Which case starts, and when the run drains or stops, is decided
+//! there. The loop neither works nor blocks: cases and comparisons are tasks of their own that hand
+//! back rows which are ready for the store, a store that is behind is waited for like everything
+//! else, and what a kept run has already is read beside the loop (`source`). A task that panics (a
+//! bug of ours) costs its row and no more.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
-use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ use crate::context::RunContext;
 use crate::error::RunError;
 use crate::event::{Event, RunHead, Stage};
 use crate::finish::{
-    CaseEnd, Finished, Held, HeldRow, carry_out, compared, compared_in_vain, conclude, uncompared,
+    CaseEnd, Finished, Held, HeldRow, compared, compared_in_vain, conclude, run_case, uncompared,
 };
 use crate::memory::{Account, Made};
 use crate::record::QuestionEnd;
@@ -37,12 +36,14 @@ mod afterwards;
 mod interrupts;
 mod notices;
 mod outlets;
+mod providers;
 mod source;
 mod totals;
 
 pub use interrupts::Interrupts;
 pub(crate) use outlets::Outlets;
-use source::Source;
+use providers::Providers;
+use source::{FromReader, Source};
 use totals::Totals;
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
@@ -77,6 +78,7 @@ pub(crate) struct Loop {
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
     running: HashMap<Id, TaskKind>,
+    providers: Providers,
     /// The cases that have come and not ended.
     made: Made,
     /// Cuts off every case and comparison.
@@ -84,6 +86,19 @@ pub(crate) struct Loop {
     /// Cuts off the config's code for the end of the run.
     cut_closing: CancellationToken,
     totals: Totals,
+}
+
+/// What the loop waits for.
+enum Happened {
+    Interrupted,
+    /// The time that the state named has come.
+    Due,
+    /// A case, or the gateway for it, has something to tell.
+    Heard(Event),
+    /// The store or a consumer has room again.
+    Room,
+    Ended(Result<(Id, Done), JoinError>),
+    Found(FromReader),
 }
 
 /// What a task does.
@@ -123,6 +138,7 @@ impl Loop {
         };
         Self {
             totals: Totals::new(&plan, &context, &head),
+            providers: Providers::of(&plan.columns),
             plan,
             context,
             head,
@@ -166,32 +182,44 @@ impl Loop {
             }
             None => Source::all(plan.clone()),
         };
-        self.take(LoopInput::Wake, &mut source);
+        self.feed(LoopInput::Wake, &mut source);
         while !self.state.is_over() {
             let wake = self.state.wake().map(|after| self.begun + after);
-            // A person and the clock come before the traffic, however much there is of it.
-            tokio::select! {
+            // A person and the clock come before the traffic, however much there is of it. Events come before
+            // the ends of cases, so that what a case said is told before its end.
+            let happened = tokio::select! {
                 biased;
-                () = self.interrupts.next() => self.take(LoopInput::Interrupt, &mut source),
-                () = at(wake) => self.take(LoopInput::Wake, &mut source),
-                Some(event) = self.events.recv() => self.hear(&event),
-                () = self.outlets.have_room() => {
-                    self.tell();
-                    self.take(LoopInput::Wake, &mut source);
-                }
-                Some(ended) = self.tasks.join_next_with_id() => {
-                    if let Some(input) = self.ended(ended) {
-                        self.take(input, &mut source);
-                    }
-                }
-                found = source.found(), if self.takes_rows() => {
-                    if let Some(input) = self.found(found) {
-                        self.take(input, &mut source);
-                    }
-                }
-            }
+                () = self.interrupts.next() => Happened::Interrupted,
+                () = at(wake) => Happened::Due,
+                Some(event) = self.events.recv() => Happened::Heard(event),
+                () = self.outlets.have_room() => Happened::Room,
+                Some(ended) = self.tasks.join_next_with_id() => Happened::Ended(ended),
+                found = source.found(), if self.takes_rows() => Happened::Found(found),
+            };
+            self.handle(happened, &mut source);
         }
         self.finish().await
+    }
+
+    /// Takes in what happened. Synchronous: nothing here waits.
+    fn handle(&mut self, happened: Happened, source: &mut Source) {
+        let input = match happened {
+            Happened::Interrupted => Some(LoopInput::Interrupt),
+            Happened::Due => Some(LoopInput::Wake),
+            Happened::Heard(event) => {
+                self.hear(&event);
+                None
+            }
+            Happened::Room => {
+                self.hand_over();
+                Some(LoopInput::Wake)
+            }
+            Happened::Ended(ended) => self.ended(ended),
+            Happened::Found(found) => self.found(found),
+        };
+        if let Some(input) = input {
+            self.feed(input, source);
+        }
     }
 
     /// How many cases the row of this one has.
@@ -201,7 +229,7 @@ impl Loop {
     }
 
     /// Tells the state what happened, and does what it says.
-    fn take(&mut self, input: LoopInput, source: &mut Source) {
+    fn feed(&mut self, input: LoopInput, source: &mut Source) {
         self.inputs.push_back(input);
         while let Some(input) = self.next_input() {
             for command in self.state.on(self.begun.elapsed(), input) {
@@ -210,15 +238,14 @@ impl Loop {
         }
     }
 
-    /// Returns what the state is told next. That the store fell behind, or that the cases hold all the
-    /// memory, comes before what would start more. The latter is over when one of them ends.
+    /// Returns what the state is told next. That the store fell behind, or that cases which have come hold
+    /// too much memory, comes before what would start more.
     fn next_input(&mut self) -> Option<LoopInput> {
         let store = self.outlets.state();
         if std::mem::replace(&mut self.store, store) != store {
             return Some(LoopInput::Store(store));
         }
-        let is_full = self.made.is_full() || self.context.memory.waits_for_rows();
-        let has_memory = self.state.in_flight() == 0 || !is_full;
+        let has_memory = !self.made.is_full() && !self.context.memory.waits_for_rows();
         if std::mem::replace(&mut self.has_memory, has_memory) != has_memory {
             return Some(LoopInput::Memory(has_memory));
         }
@@ -263,6 +290,7 @@ impl Loop {
             let compares = !case.test.comparisons.is_empty();
             Planned {
                 id: case.id,
+                provider: self.providers.number(&case),
                 needs: case.needs.clone(),
                 compared_among: compares.then(|| self.cases_of_row(&case)),
                 case,
@@ -274,7 +302,7 @@ impl Loop {
         let (context, cancel) = (self.context.clone(), self.cancel.child_token());
         let task = case.clone();
         let run = async move {
-            let end = Box::pin(carry_out(&context, &task, given, &cancel)).await;
+            let end = Box::pin(run_case(&context, &task, given, &cancel)).await;
             Done::Case(task.id, Box::new(end))
         };
         self.spawn(TaskKind::Case(case, Instant::now()), run);
@@ -297,7 +325,7 @@ impl Loop {
         let (plan, head) = (self.plan.clone(), self.head.clone());
         let rows = self.totals.rows.take();
         let rows = rows.filter(|_| self.state.end() == End::Finished);
-        let columns = take(&mut self.totals.columns);
+        let columns = self.totals.columns.clone();
         let work = async move {
             Done::Closed(afterwards::work(&scope, &plan, &head, columns, rows).await)
         };
@@ -320,21 +348,18 @@ impl Loop {
             Ok((_, Done::Case(id, end))) => Some(self.case_ended(id, *end)),
             Ok((_, Done::Compared(id, rows))) => {
                 self.made.ended(id);
-                self.compared(rows);
+                self.finish_compared(rows);
                 Some(LoopInput::Compared(id))
             }
             Ok((_, Done::Abandoned(rows))) => {
-                self.compared(rows);
+                self.finish_compared(rows);
                 Some(LoopInput::Abandoned)
             }
             Ok((_, Done::Closed(columns))) => {
                 self.totals.columns = columns;
                 Some(LoopInput::Closed)
             }
-            Err(error) => {
-                self.panicked(task, error);
-                None
-            }
+            Err(error) => self.panicked(task, error),
         }
     }
 
@@ -345,7 +370,7 @@ impl Loop {
             // The row of an answer that waits is not told: it is none yet.
             (Some(finished), Ended::Answered(_)) => {
                 self.outlets.recorder.record(finished, false, end.memory);
-                self.tell();
+                self.hand_over();
             }
             (Some(finished), _) => self.finished(finished, end.memory),
             // It has no row, so that it is asked when the run goes on; for whoever watches it ends.
@@ -357,8 +382,9 @@ impl Loop {
         LoopInput::Ended { id, how, left }
     }
 
-    /// Has the row of a task that panicked written down in its stead.
-    fn panicked(&mut self, task: Option<TaskKind>, error: JoinError) {
+    /// Has the row of a task that panicked written down in its stead, or does without the code for the end;
+    /// returns what the state is told at once.
+    fn panicked(&mut self, task: Option<TaskKind>, error: JoinError) -> Option<LoopInput> {
         let context = self.context.clone();
         let why = error.to_string();
         match task {
@@ -370,15 +396,19 @@ impl Loop {
             Some(TaskKind::Comparison(case, row)) => self.spawn(TaskKind::Aftermath, async move {
                 Done::Compared(case.id, compared_in_vain(&context, &case, row, &why))
             }),
-            // Nothing is left to try: the run ends as the bug that it is.
-            Some(TaskKind::Aftermath | TaskKind::Closing) | None => {
-                std::panic::resume_unwind(error.into_panic())
+            // Every row is stored by now, and what the code would have done is the only loss.
+            Some(TaskKind::Closing) => {
+                self.emit(&notices::closing_failed(&why));
+                return Some(LoopInput::Closed);
             }
+            // Nothing is left to try: the run ends as the bug that it is.
+            Some(TaskKind::Aftermath) | None => std::panic::resume_unwind(error.into_panic()),
         }
+        None
     }
 
     /// Finishes rows of answers that wait for no others any more.
-    fn compared(&mut self, rows: Vec<Finished>) {
+    fn finish_compared(&mut self, rows: Vec<Finished>) {
         for row in rows {
             self.context.memory.release_answers(row.record.test_idx);
             self.finished(row, None);
@@ -389,11 +419,11 @@ impl Loop {
     fn finished(&mut self, finished: Finished, memory: Option<Arc<Account>>) {
         self.totals.add(&finished.record, &finished.row.record_json);
         self.outlets.recorder.record(finished, true, memory);
-        self.tell();
+        self.hand_over();
     }
 
     /// Hands what waits to the store, and tells of each result that it takes.
-    fn tell(&mut self) {
+    fn hand_over(&mut self) {
         while let Some(record) = self.outlets.recorder.hand_over() {
             if let Some(question) = &record.question {
                 self.stage(record.case_id(), Stage::Ended(question.end()));
@@ -408,7 +438,7 @@ impl Loop {
         while let Ok(event) = self.events.try_recv() {
             self.hear(&event);
         }
-        self.tell();
+        self.hand_over();
         let Self {
             context,
             head,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use runner_scheduler::Class;
+use serde::{Deserialize, Serialize};
 
 /// Largest request body. A prompt with images stays far below it.
 pub(crate) const REQUEST_LIMIT: usize = 16 << 20;
@@ -87,8 +88,9 @@ pub struct Spent {
 }
 
 /// What the host can act on. Each has one counterpart in the plugin contract, but for
-/// `Cancelled`, of which no plugin lives to hear.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// `Draining`, of which no plugin lives to hear. Recordings have the same words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Code {
     /// The request itself is wrong.
     InvalidRequest,
@@ -110,8 +112,10 @@ pub enum Code {
     Budget,
     /// The server does not speak HTTP as it should.
     BadResponse,
-    /// The run was cancelled.
-    Cancelled,
+    /// Nothing is sent any more, since the run ends: says nothing about the request, so it is in no
+    /// recording, and none can say it.
+    #[serde(skip)]
+    Draining,
     /// The host could not do its part.
     Other,
 }

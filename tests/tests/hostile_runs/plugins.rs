@@ -41,6 +41,26 @@ fn what_a_plugin_says_of_itself_is_held_against_it() {
     }
 }
 
+/// It would read the config's own code, and answer in its place: the row that has to fail would pass.
+#[test]
+fn a_plugin_that_claims_the_configs_own_code_is_refused() {
+    for (kind, code) in [("as-it-should", 100), ("runs-javascript", 2)] {
+        let run = Run::new()
+            .config(
+                "prompts: [hi]\nproviders: [echo]\n\
+                 tests: [{ assert: [{ type: javascript, value: 'file://p.js' }] }]\n",
+            )
+            .file("p.js", "module.exports = () => false;\n")
+            .file("hostile.wasm", hostile(kind))
+            .args(["eval", "--no-table", "--plugin", "hostile.wasm"]);
+        let measured = measured(run);
+        measured.within_bounds_of("describe:runs-javascript");
+        measured.finished.expect_code(code);
+        let said = measured.finished.stderr.as_str();
+        assert_eq!(said.contains("P010"), code == 2, "{said}");
+    }
+}
+
 /// Each costs its own row, within the limits that it has; the others pass, and nobody is told to
 /// do what a guest says.
 #[test]

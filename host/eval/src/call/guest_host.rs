@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
-    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Reservation, Said,
-    Scheduling, UsedTokens,
+    Bill, CacheMode, CallBodies, Code, Exchange, Grants, Price, Reservation, Said, Scheduling,
+    UsedTokens,
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
@@ -93,10 +93,8 @@ impl Host for GuestHost {
                     cached: reply.cached,
                 })
             }
-            Err(failure) if self.is_cut_off(&failure) => {
-                // No guest lives to take this for its server's fault.
-                self.scope.cut_off().await
-            }
+            // No guest lives to take this for its server's fault.
+            Err(failure) if failure.code == Code::Draining => self.scope.cut_off().await,
             Err(failure) => {
                 if failure.code == Code::Budget {
                     self.refuse(&failure.message);
@@ -275,8 +273,8 @@ impl GuestHost {
         }
         if let Some(said) = believable(usage) {
             self.warn(format!(
-                "an answer says that it used {said} tokens, which no call does; the results have \
-                 a smaller number"
+                "an answer says that it used {said} tokens, which no call does; the results leave \
+                 that out"
             ));
         }
     }
@@ -321,12 +319,6 @@ impl GuestHost {
         let cost = Price::cost(target.price, used, said);
         self.close(Said::by_answer(cost));
         cost
-    }
-
-    /// Whether an exchange failed for no other reason than that the run ends. (A recording may
-    /// say so too, of its own run.)
-    fn is_cut_off(&self, failure: &ExchangeError) -> bool {
-        failure.code == Code::Cancelled && self.scope.context.draining.is_cancelled()
     }
 
     /// Settles what the call cost.

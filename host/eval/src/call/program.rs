@@ -126,9 +126,7 @@ impl CallScope {
                 counts.answered();
                 Ok(given(&reply, &folder.to_string_lossy(), executable))
             }
-            Err(error) if error.code == Code::Cancelled && self.context.draining.is_cancelled() => {
-                self.cut_off().await
-            }
+            Err(error) if error.code == Code::Draining => self.cut_off().await,
             Err(error) => {
                 counts.add(&error.spent);
                 Err(CallFailure::of(exchange_error(error)))

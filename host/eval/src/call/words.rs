@@ -16,7 +16,7 @@ pub(super) fn exchange_error(failure: ExchangeError) -> abi::Error {
         Code::Transient => ErrorCode::Transient,
         Code::Budget => ErrorCode::Budget,
         Code::BadResponse => ErrorCode::BadResponse,
-        Code::Cancelled | Code::Other => ErrorCode::Other,
+        Code::Draining | Code::Other => ErrorCode::Other,
     };
     abi::Error::new(code, failure.message)
 }

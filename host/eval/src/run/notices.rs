@@ -1,4 +1,4 @@
-//! What a run answers to who asks it to stop near its end.
+//! What a run says near its end, and to who asks it to stop then.
 
 use crate::event::Event;
 
@@ -13,6 +13,15 @@ pub(super) fn code_runs() -> Event {
 /// The answer to who asks a run to stop that has come to its end.
 pub(super) fn closing() -> Event {
     let message = "every case has ended; the results are being written".to_owned();
+    Event::Notice { message }
+}
+
+/// What is said where the code for the end of a run ended as a bug of ours, `why`.
+pub(super) fn closing_failed(why: &str) -> Event {
+    let message = format!(
+        "the config's code for the end of a run (derived metrics, afterAll) could not be run, which is a bug: \
+         {why}; every result is stored"
+    );
     Event::Notice { message }
 }
 

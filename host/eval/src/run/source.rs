@@ -81,7 +81,7 @@ pub(super) enum FromReader {
     Read,
     /// The next case, with the answers that its row has already, if it is compared anew and this
     /// is its first.
-    Next(Result<Option<(Case, Vec<Member>)>, StoreError>),
+    Next(Option<(Case, Vec<Member>)>),
     /// What it reads can't be read.
     Failed(RunError),
 }
@@ -151,7 +151,7 @@ impl PlanReader {
             None => self.ended(),
         }
         self.is_due = false;
-        FromReader::Next(Ok(self.ready.next().map(|case| (case, Vec::new()))))
+        FromReader::Next(self.ready.next().map(|case| (case, Vec::new())))
     }
 
     /// The thread has made the last one, unless it panicked.
@@ -249,7 +249,10 @@ fn read(
             let members = rest.members(case.id.test_idx)?;
             Ok((case, members))
         });
-        say(FromReader::Next(next.transpose()))?;
+        match next.transpose() {
+            Ok(next) => say(FromReader::Next(next))?,
+            Err(error) => return say(FromReader::Failed(StoreError::into(error))),
+        }
     }
     for row in rest.untouched() {
         say_kept(row, None)?;
@@ -287,17 +290,13 @@ impl Loop {
                 return None;
             }
             FromReader::Read => LoopInput::Read,
-            FromReader::Next(Ok(Some((case, members)))) => {
+            FromReader::Next(Some((case, members))) => {
                 self.hold_again(&case, members);
                 self.next(Some(case))
             }
-            FromReader::Next(Ok(None)) => self.next(None),
-            FromReader::Next(Err(error)) => {
-                self.outlets.recorder.fail(error);
-                LoopInput::Next(None)
-            }
+            FromReader::Next(None) => self.next(None),
             FromReader::Failed(error) => {
-                self.unread = Some(error);
+                self.unread = Some(RunError::Unread(Box::new(error)));
                 LoopInput::Unread
             }
         })
@@ -319,7 +318,7 @@ impl Loop {
                 row,
             };
             self.outlets.recorder.record(finished, false, None);
-            self.tell();
+            self.hand_over();
         }
         self.emit(&Event::CaseKept(record));
     }

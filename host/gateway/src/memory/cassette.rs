@@ -221,9 +221,8 @@ impl Cassette for RecordCassette {
     }
 
     fn record(&self, envelope: &Envelope, caller: &Caller<'_>, interaction: &Interaction) {
-        // What the end of the run cut short says nothing about the request.
         if let Ending::Failed {
-            code: Code::Cancelled,
+            code: Code::Draining,
             ..
         } = interaction.ending
         {

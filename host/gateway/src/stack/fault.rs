@@ -92,7 +92,7 @@ impl Fault {
                 scheduler::Refusal::NotFound => Code::NotFound,
                 scheduler::Refusal::Down { .. } => Code::Transient,
                 scheduler::Refusal::UnknownLimit => Code::Other,
-                scheduler::Refusal::Draining => Code::Cancelled,
+                scheduler::Refusal::Draining => Code::Draining,
             },
             Self::Replayed { code, .. } => *code,
         }

@@ -90,7 +90,6 @@ struct Response {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Failure {
-    #[serde(with = "CodeWord")]
     code: Code,
     #[serde(with = "ClassWord")]
     class: Class,
@@ -102,24 +101,6 @@ struct Failure {
 enum RecordedBody {
     Text(String),
     Base64(String),
-}
-
-/// The words of [`Code`].
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Code", rename_all = "kebab-case")]
-enum CodeWord {
-    InvalidRequest,
-    Auth,
-    RateLimited,
-    QuotaExhausted,
-    Denied,
-    Timeout,
-    Transient,
-    Budget,
-    BadResponse,
-    Cancelled,
-    Other,
-    NotFound,
 }
 
 /// The words of [`Class`].

@@ -305,3 +305,28 @@ fn a_plugin_that_knows_wasi_alone_goes_through_the_gateway() {
     }
     assert!(!granted.read("out.json").contains("fetch-secret-value"));
 }
+
+#[test]
+fn a_component_that_is_no_ordinary_file_is_never_opened() {
+    let run = Run::new().config("prompts: [hi]\nproviders: [echo]\n");
+    let fixtures = run.project().join("fixtures");
+    std::fs::create_dir(&fixtures).expect("the project is ours");
+    let made = std::process::Command::new("mkfifo")
+        .args([run.project().join("pipe.wasm"), fixtures.join("pipe.json")])
+        .status();
+    assert!(made.expect("every Unix has mkfifo").success());
+    let mut told = String::new();
+    for path in ["pipe.wasm", "/dev/zero", "/proc/self/environ"] {
+        for command in [
+            &["plugin", "inspect"][..],
+            &["eval", "--plugin"],
+            &["plugin", "lock", "--plugin"],
+            &["plugin", "call", "--output", "x"],
+            &["plugin", "test", "--plugin"],
+        ] {
+            let finished = run.clone().args(command).arg(path).finish();
+            told += &finished.told_as(&format!("{} {path}", command.join(" ")));
+        }
+    }
+    assert_snapshot!(told);
+}

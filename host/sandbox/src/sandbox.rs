@@ -4,7 +4,7 @@
 //! that whoever brought the file learns at which one it stopped.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -423,6 +423,9 @@ pub(crate) fn look(path: &Path) -> Result<Looked, Finding> {
             "check the path and its permissions",
         )
     };
+    if let Some(what) = never_opened(path) {
+        return Err(unreadable(what.into(), "name the `.wasm` file itself"));
+    }
     let opened = File::open(path).map_err(failed)?;
     if opened.metadata().map_err(failed)?.is_dir() {
         return Err(unreadable(
@@ -448,6 +451,20 @@ pub(crate) fn look(path: &Path) -> Result<Looked, Finding> {
         sha256,
         outline,
     })
+}
+
+/// Why a path must not even be opened, whoever names it: a pipe would wait for a writer, a device has
+/// no end, and what the system shows as files is about this machine. The words are those for a path
+/// in a config.
+fn never_opened(path: &Path) -> Option<&'static str> {
+    let metadata = fs::metadata(path).ok()?;
+    let real = path.canonicalize().ok()?;
+    let is_below = |folder| real.starts_with(folder);
+    if ["/dev", "/proc", "/sys"].into_iter().any(is_below) && !is_below("/dev/shm") {
+        return Some("belongs to the system and is never read");
+    }
+    let is_special = !metadata.is_file() && !metadata.is_dir();
+    is_special.then_some("is not an ordinary file")
 }
 
 pub(crate) fn stem(path: &Path) -> String {

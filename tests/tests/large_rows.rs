@@ -98,3 +98,28 @@ fn what_graders_say_is_cut_or_refused_together() {
         "what the assertions of this case say takes more than 16 MiB"
     );
 }
+
+/// All columns of a test together may be more than fits.
+#[test]
+fn the_columns_of_a_test_are_shown_one_at_a_time() {
+    let providers: Vec<Value> = (0..20)
+        .map(|n| json!({ "id": "echo", "label": format!("l{n}") }))
+        .collect();
+    let config =
+        json!({ "prompts": ["{{x}}"], "providers": providers, "tests": ["file://t.jsonl"] });
+    let row = json!({ "vars": { "x": "x".repeat(2 << 20) } });
+    let run = Run::new()
+        .config(&config.to_string())
+        .file("t.jsonl", format!("{row}\n"));
+    run.clone()
+        .args(["eval", "--no-table"])
+        .finish()
+        .expect_code(0);
+    // One of them takes some 20 MiB while it is shown, all of them 400.
+    let shown = run
+        .env("RUNNER_MEMORY_LIMIT", "200")
+        .args(["show", "latest", "--test", "0"])
+        .finish();
+    shown.expect_code(0);
+    assert_eq!(shown.stdout.matches("\n\nTest 0, column ").count(), 19);
+}

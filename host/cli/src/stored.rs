@@ -139,7 +139,8 @@ impl StoredRun {
         Ok(summary)
     }
 
-    /// The records of one test, or the one in `column`.
+    /// The records of one test, or the one in `column`; each is read when it is asked for, since all
+    /// of them may be more than fits.
     ///
     /// # Errors
     /// When they can't be read.
@@ -147,18 +148,14 @@ impl StoredRun {
         &self,
         test_idx: u32,
         column: Option<u32>,
-    ) -> anyhow::Result<Vec<CaseRecord>> {
+    ) -> anyhow::Result<impl Iterator<Item = anyhow::Result<CaseRecord>> + use<>> {
         let columns = 0..self.columns.len() as u32;
+        let columns = columns.filter(move |idx| column.is_none_or(|only| only == *idx));
         let rows = self.store.rows_by_key(&self.info.id)?;
-        let mut cases = Vec::new();
-        for prompt_idx in columns.filter(|idx| column.is_none_or(|only| only == *idx)) {
-            if let Some(row) = rows.row(test_idx, prompt_idx)? {
-                cases.push(
-                    serde_json::from_str(&row.record_json).context("a stored record is damaged")?,
-                );
-            }
-        }
-        Ok(cases)
+        let found = columns.filter_map(move |column| rows.row(test_idx, column).transpose());
+        Ok(found.map(|row| {
+            serde_json::from_str(&row?.record_json).context("a stored record is damaged")
+        }))
     }
 
     /// What people said of its cases, by the ids of their rows.

@@ -211,8 +211,8 @@ fn test(
     test_idx: u32,
     terminal: Terminal,
 ) -> Result<(), Failure> {
-    let cases = run.cases(test_idx, arguments.column)?;
-    if cases.is_empty() {
+    let mut cases = run.cases(test_idx, arguments.column)?.peekable();
+    if cases.peek().is_none() {
         let column = arguments
             .column
             .map(|column| format!(" in column {column}"))
@@ -223,12 +223,15 @@ fn test(
         ))
         .help("tests are counted from 0, as in the first column of the table"));
     }
-    if arguments.json {
-        let cases: Value = cases.iter().map(|case| json!(case)).collect();
-        return Ok(stdout::json(&cases)?);
-    }
-    let texts: Vec<String> = cases.iter().map(detail::render).collect();
-    Ok(stdout::print(&terminal.harmless(&texts.join("\n")))?)
+    Ok(stdout::stream(|out| {
+        let mut separator = "";
+        for case in cases {
+            let text = detail::render(&case?);
+            write!(out, "{separator}{}", terminal.harmless(&text))?;
+            separator = "\n";
+        }
+        Ok(())
+    })?)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! One line per test: variables, then per column the answer and how it was judged.
 //!
 //! The headings are those of promptfoo. Which variables and metrics exist is known only at the
-//! last record, so the records are read twice: once for the headings, once for the lines. Every
-//! line has a cell for every variable, so that rows with names of their own would make a file
-//! that grows with their square: variables beyond the first [`MAX_NAMES`] share one column, and
-//! metrics beyond as many stand in `Named Scores` alone.
+//! last record, so the records are read twice: once for the headings and for how each line is
+//! quoted, once for the lines, which are written cell by cell. Every line has a cell for every
+//! variable, so that rows with names of their own would make a file that grows with their square:
+//! variables beyond the first [`MAX_NAMES`] share one column, and metrics beyond as many stand in
+//! `Named Scores` alone.
 //!
 //! A spreadsheet takes a cell for a formula that begins with `=` and its like, and a formula can
 //! send the others away. Answers and reasons are a model's or a server's words, and variables may
@@ -13,6 +14,7 @@
 //! reads the file with a program asks for the texts as they are.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Context;
@@ -36,43 +38,86 @@ const OTHER_VARS: &str = "Other variables";
 /// When records can't be read, or bytes can't be written.
 pub(super) fn write(out: &mut dyn Write, run: &Run<'_>, raw: bool) -> anyhow::Result<()> {
     let headings = Headings::read(run)?;
-    let mut write = |mut line: Vec<String>| {
-        if !raw {
-            line.iter_mut().for_each(defuse);
-        }
-        csv::WriterBuilder::new()
-            .quote_style(quoting(&line))
-            .from_writer(&mut *out)
-            .write_record(line)
+    let line = headings.line(run.columns);
+    let mut file = CellWriter {
+        quotes: quoting(&line),
+        out,
+        raw,
+        is_begun: false,
     };
-    write(headings.line(run.columns))?;
-    // One record at a time: all of a test may be more than fits.
+    file.cells(line)?;
+    // Cells are written when they are read: all of a test may be more than fits.
     let mut open: Option<TestLine> = None;
     for record in records(run.records.open()?) {
         let record = record?;
-        if let Some(line) = open.take_if(|line| line.test_idx != record.test_idx) {
-            write(headings.whole(line))?;
+        let test_idx = record.test_idx;
+        if let Some(line) = open.take_if(|line| line.test_idx != test_idx) {
+            headings.fill(line, &mut file)?;
         }
-        let line = open.get_or_insert_with(|| headings.begin(&record));
-        headings.add(line, &record);
+        if open.is_none() {
+            file.next(headings.quoting(test_idx))?;
+            file.cells(headings.inputs(&record))?;
+        }
+        let columns = 0;
+        let line = open.get_or_insert(TestLine { test_idx, columns });
+        headings.add(line, &record, &mut file)?;
     }
-    match open {
-        Some(line) => Ok(write(headings.whole(line))?),
-        None => Ok(()),
+    if let Some(line) = open {
+        headings.fill(line, &mut file)?;
     }
+    Ok(file.out.write_all(b"\n")?)
 }
 
 /// The line of a test, as far as its records were read.
 struct TestLine {
     test_idx: u32,
-    cells: Vec<String>,
     /// Columns of the results that have their cells.
     columns: usize,
 }
 
-/// Some spreadsheets end a cell at a semicolon or a tab, too, unless it is quoted.
+/// The file, written by some cells of a line at a time.
+struct CellWriter<'a> {
+    out: &'a mut dyn Write,
+    /// Every text as it is.
+    raw: bool,
+    /// How the cells of this line are quoted.
+    quotes: csv::QuoteStyle,
+    /// Whether this line has cells.
+    is_begun: bool,
+}
+
+impl CellWriter<'_> {
+    /// Ends the line.
+    fn next(&mut self, quotes: csv::QuoteStyle) -> anyhow::Result<()> {
+        (self.quotes, self.is_begun) = (quotes, false);
+        Ok(self.out.write_all(b"\n")?)
+    }
+
+    /// Adds cells to the line.
+    fn cells(&mut self, cells: Vec<String>) -> anyhow::Result<()> {
+        if cells.is_empty() {
+            return Ok(());
+        }
+        if std::mem::replace(&mut self.is_begun, true) {
+            self.out.write_all(b",")?;
+        }
+        let mut builder = csv::WriterBuilder::new();
+        let mut line = builder.quote_style(self.quotes).from_writer(&mut *self.out);
+        for mut cell in cells {
+            if !self.raw {
+                defuse(&mut cell);
+            }
+            line.write_field(cell)?;
+        }
+        Ok(line.flush()?)
+    }
+}
+
+/// What ends a cell for some spreadsheets, too, unless the cell is quoted.
+const SEPARATORS: [char; 3] = [';', '\t', '|'];
+
 fn quoting(line: &[String]) -> csv::QuoteStyle {
-    if line.iter().any(|cell| cell.contains([';', '\t', '|'])) {
+    if line.iter().any(|cell| cell.contains(SEPARATORS)) {
         csv::QuoteStyle::Always
     } else {
         csv::QuoteStyle::Necessary
@@ -92,6 +137,8 @@ struct Headings {
     other_vars: bool,
     /// Metrics by column of the results.
     metrics: Vec<IndexSet<String>>,
+    /// Tests of whose line all cells are quoted.
+    quoted: HashSet<u32>,
 }
 
 impl Headings {
@@ -109,6 +156,11 @@ impl Headings {
                 let before = metrics.len();
                 add_names(metrics, &record.named_scores, before + room);
                 room -= metrics.len() - before;
+            }
+            let mut line = headings.inputs(&record);
+            cells(&mut line, Some(&record), &IndexSet::new());
+            if matches!(quoting(&line), csv::QuoteStyle::Always) {
+                headings.quoted.insert(record.test_idx);
             }
         }
         Ok(headings)
@@ -130,8 +182,17 @@ impl Headings {
         line
     }
 
-    /// The line of the test of this record, with what stands before the columns of the results.
-    fn begin(&self, record: &CaseRecord) -> TestLine {
+    /// How the line of a test is quoted.
+    fn quoting(&self, test_idx: u32) -> csv::QuoteStyle {
+        if self.quoted.contains(&test_idx) {
+            csv::QuoteStyle::Always
+        } else {
+            csv::QuoteStyle::Necessary
+        }
+    }
+
+    /// The cells before the columns of the results.
+    fn inputs(&self, record: &CaseRecord) -> Vec<String> {
         let mut cells = Vec::new();
         if self.description {
             cells.push(description(record).unwrap_or_default().to_owned());
@@ -140,35 +201,46 @@ impl Headings {
         if self.other_vars {
             cells.push(self.others(&record.vars));
         }
-        TestLine {
-            test_idx: record.test_idx,
-            cells,
-            columns: 0,
-        }
+        cells
     }
 
     /// Adds the cells of a record; records and columns are in the same order.
-    fn add(&self, line: &mut TestLine, record: &CaseRecord) {
+    fn add(
+        &self,
+        line: &mut TestLine,
+        record: &CaseRecord,
+        file: &mut CellWriter<'_>,
+    ) -> anyhow::Result<()> {
         let idx = record.prompt_idx as usize;
-        self.pad(line, idx);
+        self.pad(line, idx, file)?;
         if let Some(metrics) = self.metrics.get(idx).filter(|_| idx == line.columns) {
-            cells(&mut line.cells, Some(record), metrics);
+            let mut of_column = Vec::new();
+            cells(&mut of_column, Some(record), metrics);
+            file.cells(of_column)?;
             line.columns += 1;
         }
+        Ok(())
     }
 
     /// Adds the cells of columns before this one that were not run.
-    fn pad(&self, line: &mut TestLine, before: usize) {
+    fn pad(
+        &self,
+        line: &mut TestLine,
+        before: usize,
+        file: &mut CellWriter<'_>,
+    ) -> anyhow::Result<()> {
         for metrics in self.metrics.iter().take(before).skip(line.columns) {
-            cells(&mut line.cells, None, metrics);
+            let mut of_column = Vec::new();
+            cells(&mut of_column, None, metrics);
+            file.cells(of_column)?;
             line.columns += 1;
         }
+        Ok(())
     }
 
-    /// All cells of a test.
-    fn whole(&self, mut line: TestLine) -> Vec<String> {
-        self.pad(&mut line, self.metrics.len());
-        line.cells
+    /// Adds the cells of the columns that are left.
+    fn fill(&self, mut line: TestLine, file: &mut CellWriter<'_>) -> anyhow::Result<()> {
+        self.pad(&mut line, self.metrics.len(), file)
     }
 
     /// The variables that have no column, as JSON.

@@ -128,9 +128,12 @@ fn the_cases_of_a_test() -> anyhow::Result<()> {
     ];
     let kept = keep(&records, 4)?;
     let run = found(&kept, "latest");
-    assert_eq!(run.cases(0, None)?, records[..2]);
-    assert_eq!(run.cases(0, Some(1))?, records[1..2]);
-    assert_eq!(run.cases(1, Some(1))?, []);
+    let cases = |test_idx, column| -> anyhow::Result<Vec<CaseRecord>> {
+        run.cases(test_idx, column)?.collect()
+    };
+    assert_eq!(cases(0, None)?, records[..2]);
+    assert_eq!(cases(0, Some(1))?, records[1..2]);
+    assert_eq!(cases(1, Some(1))?, []);
     Ok(())
 }
 

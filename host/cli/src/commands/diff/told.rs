@@ -365,8 +365,9 @@ fn apart(comparison: &Comparison<'_>, totals: &Totals, rows: usize) -> anyhow::R
         let _ = writeln!(text, "\nOnly in {}: {cases}", visible::line(before));
         for ended in totals.only_before.iter().take(rows) {
             let (row, column) = (ended.test_idx, ended.prompt_idx);
-            let found = comparison.before.cases(row, Some(column))?;
-            let about = found.first().map(named).unwrap_or_default();
+            let mut found = comparison.before.cases(row, Some(column))?;
+            let about = found.next().transpose()?;
+            let about = about.as_ref().map(named).unwrap_or_default();
             let line = format!("test {row}, column {column}{about}");
             let _ = writeln!(text, "  {}", visible::line(&line));
         }

@@ -1,6 +1,7 @@
 //! The files that are read by people and by CI servers.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 
 use runner_eval::record::Provenance;
 
@@ -300,5 +301,79 @@ fn a_summary_has_the_worst_answers_first_and_fits_into_a_comment() -> anyhow::Re
         "{text}"
     );
     assert!(text.ends_with("\n<!-- end of what runner generated -->\n"));
+    Ok(())
+}
+
+/// Notes how much is written when each of its texts is read.
+struct Watched {
+    kept: Kept,
+    written: Rc<Cell<usize>>,
+    noted: RefCell<Vec<usize>>,
+}
+
+impl Records for Watched {
+    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        let texts = self.kept.open()?;
+        Ok(Box::new(texts.inspect(|_| {
+            self.noted.borrow_mut().push(self.written.get());
+        })))
+    }
+
+    fn places(&self) -> anyhow::Result<Places<'_>> {
+        self.kept.places()
+    }
+
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        self.kept.by_place()
+    }
+}
+
+struct Growing(Rc<Cell<usize>>);
+
+impl Write for Growing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.set(self.0.get() + bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// All columns of a test may be more than fits.
+#[test]
+fn cells_of_csv_are_written_before_the_next_record_is_read() -> anyhow::Result<()> {
+    let large = "x".repeat(1 << 20);
+    let written = Rc::new(Cell::new(0));
+    let records = Watched {
+        kept: Kept(vec![
+            record(0, 0, Outcome::Passed, &large),
+            record(0, 1, Outcome::Passed, &large),
+            record(1, 0, Outcome::Passed, "yes"),
+        ]),
+        written: written.clone(),
+        noted: RefCell::default(),
+    };
+    let (summary, database) = (summary(&records.kept.0), keep(&[], 0)?);
+    let run = Run {
+        summary: &summary,
+        columns: &columns(),
+        started_at_ms: 1_700_000_000_000,
+        config: &json!({}),
+        records: &records,
+        store: &database.store,
+        against: None,
+    };
+    csv::write(&mut Growing(written), &run, false)?;
+    let noted = records.noted.borrow();
+    let [.., first, second, third] = noted[..] else {
+        panic!("{noted:?}");
+    };
+    assert_eq!(noted.len(), 6);
+    assert!(
+        second > first + large.len() && third > second + large.len(),
+        "{noted:?}"
+    );
     Ok(())
 }

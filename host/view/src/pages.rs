@@ -120,14 +120,18 @@ fn block(text: &str) -> String {
     visible::cell(text).into_owned()
 }
 
+/// Characters of a run's name.
+const NAME_CHARS: usize = 2_000;
+
 /// What a run is called.
 fn name(run: &RunInfo) -> String {
-    line(
+    line(&visible::cut(
         run.description
             .as_deref()
             .filter(|text| !text.trim().is_empty())
             .unwrap_or(&run.id),
-    )
+        NAME_CHARS,
+    ))
 }
 
 /// When, in local time, to the minute.

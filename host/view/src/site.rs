@@ -98,7 +98,7 @@ impl Site {
 
     /// Cases of a run's plan, as far as it said.
     pub(crate) fn planned(&self, id: &str) -> Result<u64, StoreError> {
-        let options = self.store.run_head(id)?.options_json;
+        let options = self.store.run_options(id)?;
         let options: Value = serde_json::from_str(&options).unwrap_or_default();
         Ok(options["total"].as_u64().unwrap_or_default())
     }

@@ -2,6 +2,9 @@
 //!
 //! How the rows of a run ended is counted each time, since only that is true of a run that died. A
 //! million rows take a quarter of a second, so there are questions that leave it out.
+//!
+//! Descriptions, tags and summaries are texts of a config's or a file's, of any length. One run is
+//! told whole; a list has the beginning of each text, so that one of them can't fill it.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -13,8 +16,30 @@ use crate::error::{RunRef, StoreError};
 /// Runs that an ambiguous prefix is answered with.
 const CANDIDATES: u32 = 10;
 
+/// Characters of their descriptions.
+const CANDIDATE_CHARS: u32 = 200;
+
 const RUN_COLUMNS: &str =
     "SELECT key, id, created_at_ms, ended_at_ms, state, description, tags, summary FROM runs";
+
+/// What a list has of a run: texts are cut, and of a long summary only the sums are left. What is longer
+/// still is not parsed at all.
+const LISTED_COLUMNS: &str = "
+SELECT key, id, created_at_ms, ended_at_ms, state,
+       iif(octet_length(description) <= 8000 AND length(description) <= 2000, description,
+           substr(description, 1, 1999) || '…'),
+       CASE WHEN octet_length(tags) <= 8000 THEN tags
+            WHEN octet_length(tags) <= 1000000 AND json_valid(tags) THEN
+                (SELECT json_group_object(iif(octet_length(key) <= 200, key, substr(key, 1, 199) || '…'),
+                                          iif(octet_length(value) <= 200, value, substr(value, 1, 199) || '…'))
+                 FROM (SELECT key, value FROM json_each(tags) LIMIT 20))
+            ELSE json_object('…', '…') END,
+       CASE WHEN octet_length(summary) <= 8000 THEN summary
+            WHEN octet_length(summary) <= 1000000 AND json_valid(summary) THEN
+                json_object('total', summary ->> 'total', 'passed', summary ->> 'passed',
+                            'failed', summary ->> 'failed', 'errors', summary ->> 'errors')
+            END
+FROM runs";
 
 /// The word that names the newest run.
 const LATEST: &str = "latest";
@@ -34,13 +59,13 @@ enum Counting {
 }
 
 impl Store {
-    /// The newest runs, newest first, at most `limit`.
+    /// The newest runs, newest first, at most `limit`, with the beginnings of their texts.
     ///
     /// # Errors
     /// When the file can't be read.
     pub fn runs(&self, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
-        self.newest(&connection, limit)
+        self.newest(&connection, LISTED_COLUMNS, limit)
     }
 
     /// Finds the run that `wanted` names: `latest`, an id, or the beginning of just one id.
@@ -51,19 +76,16 @@ impl Store {
     pub fn find_run(&self, wanted: &str) -> Result<RunInfo, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         if wanted == LATEST {
-            return self.newest(&connection, 1)?.pop().ok_or(StoreError::NoRuns);
+            let newest = self.newest(&connection, RUN_COLUMNS, 1)?.pop();
+            return newest.ok_or(StoreError::NoRuns);
         }
         let id = self.resolve(&connection, wanted)?;
-        self.select(
-            &connection,
-            &format!("{RUN_COLUMNS} WHERE id = ?1"),
-            [id],
-            Counting::Counted,
-        )?
-        .pop()
-        .ok_or_else(|| StoreError::NoSuchRun {
-            wanted: wanted.to_owned(),
-        })
+        let of = (RUN_COLUMNS, "WHERE id = ?1");
+        self.select(&connection, of, [id], Counting::Counted)?
+            .pop()
+            .ok_or_else(|| StoreError::NoSuchRun {
+                wanted: wanted.to_owned(),
+            })
     }
 
     /// Reads the run with this id, its rows not counted.
@@ -72,13 +94,14 @@ impl Store {
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
     pub fn run(&self, id: &str) -> Result<RunInfo, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
-        let question = format!("{RUN_COLUMNS} WHERE id = ?1");
-        let found = self.select(&connection, &question, [id], Counting::NotCounted)?;
+        let of = (RUN_COLUMNS, "WHERE id = ?1");
+        let found = self.select(&connection, of, [id], Counting::NotCounted)?;
         found.into_iter().next().ok_or_else(|| no_such_run(id))
     }
 
     /// The runs that have `text` in their id, description or tags (all, if it is empty), newest
-    /// first: `limit` of them after the first `skip`, their rows not counted.
+    /// first: `limit` of them after the first `skip`, their rows not counted, with the beginnings of
+    /// their texts.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -89,39 +112,39 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<RunInfo>, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
-        let question = format!(
-            "{RUN_COLUMNS} WHERE ?1 = '' OR instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), lower(?1)) \
-             ORDER BY created_at_ms DESC, key DESC LIMIT ?2 OFFSET ?3"
-        );
+        let found = "WHERE ?1 = '' OR instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), lower(?1)) \
+             ORDER BY created_at_ms DESC, key DESC LIMIT ?2 OFFSET ?3";
         let number = |n| i64::try_from(n).unwrap_or(i64::MAX);
         let values = (text, number(limit), number(skip));
-        self.select(&connection, &question, values, Counting::NotCounted)
+        let of = (LISTED_COLUMNS, found);
+        self.select(&connection, of, values, Counting::NotCounted)
     }
 
     /// The runs that are called as the one with this id, or have the same config where it has no
-    /// description; newest first, at most `limit`, their rows not counted.
+    /// description; newest first, at most `limit`, their rows not counted, with the beginnings of
+    /// their texts.
     ///
     /// # Errors
     /// When the file can't be read.
     pub fn runs_like(&self, id: &str, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
-        let question = format!(
-            "{RUN_COLUMNS} WHERE EXISTS (SELECT 1 FROM runs AS it WHERE it.id = ?1 AND \
+        let alike = "WHERE EXISTS (SELECT 1 FROM runs AS it WHERE it.id = ?1 AND \
              iif(it.description IS NULL, runs.config = it.config, runs.description = it.description)) \
-             ORDER BY created_at_ms DESC, key DESC LIMIT ?2"
-        );
+             ORDER BY created_at_ms DESC, key DESC LIMIT ?2";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.select(&connection, &question, (id, limit), Counting::NotCounted)
+        let of = (LISTED_COLUMNS, alike);
+        self.select(&connection, of, (id, limit), Counting::NotCounted)
     }
 
-    fn newest(&self, connection: &Connection, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
-        let question = format!("{RUN_COLUMNS} ORDER BY created_at_ms DESC, key DESC LIMIT ?1");
-        self.select(
-            connection,
-            &question,
-            [i64::try_from(limit).unwrap_or(i64::MAX)],
-            Counting::Counted,
-        )
+    fn newest(
+        &self,
+        connection: &Connection,
+        columns: &str,
+        limit: usize,
+    ) -> Result<Vec<RunInfo>, StoreError> {
+        let of = (columns, "ORDER BY created_at_ms DESC, key DESC LIMIT ?1");
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.select(connection, of, [limit], Counting::Counted)
     }
 
     /// Resolves the id that `wanted` is or begins.
@@ -150,23 +173,24 @@ impl Store {
         }
     }
 
+    /// The runs that are so, with what these columns have of them.
     fn select<P: rusqlite::Params>(
         &self,
         connection: &Connection,
-        question: &str,
+        (columns, which): (&str, &str),
         params: P,
         rows: Counting,
     ) -> Result<Vec<RunInfo>, StoreError> {
         let found = || {
             connection
-                .prepare(question)?
+                .prepare(&format!("{columns} {which}"))?
                 .query_map(params, read)?
                 .collect::<Result<Vec<_>, _>>()
         };
         let found = found().map_err(|error| self.reading(error))?;
         found
             .into_iter()
-            .map(|found| self.complete(connection, found, rows))
+            .map(|found| self.complete(connection, columns, found, rows))
             .collect()
     }
 
@@ -174,6 +198,7 @@ impl Store {
     fn complete(
         &self,
         connection: &Connection,
+        columns: &str,
         found: Found,
         rows: Counting,
     ) -> Result<RunInfo, StoreError> {
@@ -185,7 +210,7 @@ impl Store {
         info.state = self.state(&state)?;
         if info.state == RunState::Running && !liveness::is_live(self.path(), key) {
             // It may have ended in the right way between the two questions.
-            let question = format!("{RUN_COLUMNS} WHERE key = ?1");
+            let question = format!("{columns} WHERE key = ?1");
             let again = connection.query_row(&question, [key], read).optional();
             let Some(again) = again.map_err(|error| self.reading(error))? else {
                 return Err(no_such_run(&info.id));
@@ -249,7 +274,7 @@ fn candidates(connection: &Connection, prefix: &str) -> rusqlite::Result<(Vec<Ru
             row.get(0)
         })?;
     let question = format!(
-        "SELECT id, created_at_ms, description {begins} ORDER BY created_at_ms DESC, key DESC LIMIT {CANDIDATES}"
+        "SELECT id, created_at_ms, substr(description, 1, {CANDIDATE_CHARS}) {begins} ORDER BY created_at_ms DESC, key DESC LIMIT {CANDIDATES}"
     );
     let mut question = connection.prepare(&question)?;
     let read = |row: &rusqlite::Row<'_>| {

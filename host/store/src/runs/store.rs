@@ -153,6 +153,19 @@ impl Store {
         self.head(&connection, id)
     }
 
+    /// Reads how the run with this id was to be run: of [`Store::run_head`] the options alone, since its
+    /// config may be large.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn run_options(&self, id: &str) -> Result<String, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        let question = "SELECT options FROM runs WHERE id = ?1";
+        let found = connection.query_row(question, [id], |row| row.get(0));
+        let found = found.optional().map_err(|error| self.reading(error))?;
+        found.ok_or_else(|| no_such_run(id))
+    }
+
     /// The cases of the run with this id that have a row, without their records, in the order of
     /// (`test_idx`, `prompt_idx`), in bounded memory.
     ///

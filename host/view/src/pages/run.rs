@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use runner_store::{RunInfo, StoreError};
-use runner_telling::figures;
+use runner_telling::{figures, visible};
 use serde_json::Value;
 
-use super::{block, is_running, layout, line, name, state, when};
+use super::{NAME_CHARS, block, is_running, layout, line, name, state, when};
 use crate::address::{Address, segment};
 use crate::request::{Fields, Reply};
 use crate::site::{LookedUp, Site};
@@ -66,6 +66,8 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
 fn head(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     let at = format!("/runs/{}", segment(&run.id));
     let note = site.store.run_note(&run.id)?;
+    let given = run.description.as_deref().unwrap_or_default();
+    let given = visible::cut(given, NAME_CHARS);
     Ok(html! {
         header.run {
             h1 { (name(run)) }
@@ -79,7 +81,7 @@ fn head(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
                 details.menu {
                     summary { "Change" }
                     form method="post" action={ (at) "/rename" } {
-                        label { "Name " input name="description" value=(run.description.as_deref().unwrap_or_default()); }
+                        label { "Name " input name="description" value=(given); }
                         button { "Rename" }
                     }
                     form method="post" action={ (at) "/note" } {

@@ -161,13 +161,14 @@ fn find(store: &Store, wanted: &str, which: Which) -> Result<RunInfo, Failure> {
         return store.find_run(wanted).map_err(stored::unfound);
     }
     let runs = store.runs(usize::MAX).map_err(stored::unfound)?;
-    runs.into_iter()
-        .find(|run| {
-            let kept_back = run.outcomes.of(Outcome::BudgetExceeded);
-            run.state == RunState::Interrupted || kept_back > 0
-        })
-        .ok_or_else(|| {
-            Failure::usage("no run was interrupted or short of budget")
-                .help("`runner list` shows the runs that are kept")
-        })
+    let run = runs.into_iter().find(|run| {
+        let kept_back = run.outcomes.of(Outcome::BudgetExceeded);
+        run.state == RunState::Interrupted || kept_back > 0
+    });
+    let run = run.ok_or_else(|| {
+        Failure::usage("no run was interrupted or short of budget")
+            .help("`runner list` shows the runs that are kept")
+    })?;
+    // Whole: a list has the beginnings of its texts.
+    store.find_run(&run.id).map_err(stored::unfound)
 }

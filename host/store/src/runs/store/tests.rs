@@ -327,3 +327,67 @@ fn the_key_of_a_deleted_run_is_not_given_again() {
     fresh.finished("b", 1, []);
     assert!(key() > first);
 }
+
+#[test]
+fn a_list_has_the_beginnings_of_texts_and_one_run_is_told_whole() {
+    let fresh = Fresh::new();
+    let (description, tag) = ("é".repeat(3_000), "t".repeat(9_000));
+    let summary_json = format!(r#"{{"total":3,"passed":1,"more":"{tag}"}}"#);
+    let written = NewRun {
+        description: Some(description.clone()),
+        tags_json: format!(r#"{{"short":"a","long":"{tag}"}}"#),
+        ..new_run("long")
+    };
+    let writer = fresh.store.begin_run(written.clone()).unwrap();
+    writer
+        .finish(RunEnd {
+            summary_json: summary_json.clone(),
+            ..end()
+        })
+        .unwrap();
+    // Of one that died, too, which is asked for twice.
+    let died = NewRun {
+        id: "died".to_owned(),
+        ..written.clone()
+    };
+    drop(fresh.store.begin_run(died).unwrap());
+    let listed = [
+        fresh.store.runs(9).unwrap(),
+        fresh.store.search_runs("", 0, 9).unwrap(),
+        fresh.store.runs_like("long", 9).unwrap(),
+    ];
+    for runs in listed {
+        assert_eq!(ids(&runs), ["died", "long"]);
+        for run in &runs {
+            let (short, cut) = ("é".repeat(1_999) + "…", "t".repeat(199) + "…");
+            assert_eq!(run.description.as_deref(), Some(&*short));
+            assert_eq!(run.tags_json, format!(r#"{{"short":"a","long":"{cut}"}}"#));
+        }
+        assert_eq!(
+            runs[1].summary_json.as_deref(),
+            Some(r#"{"total":3,"passed":1,"failed":null,"errors":null}"#)
+        );
+    }
+    for run in [
+        fresh.store.find_run("long").unwrap(),
+        fresh.store.run("long").unwrap(),
+    ] {
+        assert_eq!(run.description.as_ref(), Some(&description));
+        assert_eq!(run.tags_json, written.tags_json);
+        assert_eq!(run.summary_json.as_ref(), Some(&summary_json));
+    }
+    assert_eq!(
+        fresh.store.run_options("long").unwrap(),
+        written.options_json
+    );
+    let huge = NewRun {
+        tags_json: format!(r#"{{"a":"{}"}}"#, "t".repeat(1 << 20)),
+        ..new_run("huge")
+    };
+    drop(fresh.store.begin_run(huge).unwrap());
+    let newest = fresh.store.runs(1).unwrap().pop().unwrap();
+    assert_eq!(newest.tags_json, r#"{"…":"…"}"#);
+    // What is cut off is found, too.
+    let end_of_it = &description[description.len() - 4_100..];
+    assert_eq!(fresh.store.search_runs(end_of_it, 0, 9).unwrap().len(), 2);
+}

@@ -11,10 +11,16 @@ use super::names::{Filter, Names};
 use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, providers, test_options};
 use crate::environment;
-use crate::model::{DataFile, Position, Script};
-use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, TestTimeout, Tests};
+use crate::model::{DataFile, Findings, Position, Script};
+use crate::plan::{Assertion, Axes, Check, Column, Judges, Test, TestTimeout, Tests};
 use crate::read::entry::Entry;
 use crate::redacted::{redacted, with_redacted_provider};
+
+mod multiplied;
+mod own_answer;
+
+use multiplied::Multiplied;
+use own_answer::OwnAnswer;
 
 pub(crate) const KNOWN: [&str; 11] = [
     "description",
@@ -66,6 +72,8 @@ pub(crate) struct Draft {
     affixes_are_data: bool,
     /// The data file of which it is a row.
     data: Option<Arc<DataFile>>,
+    /// What multiplies its cases and is a data file's word.
+    multiplied: Multiplied,
     /// `options.provider`.
     pub(crate) judges: Judges,
     /// Where it stands, if it names nobody.
@@ -77,29 +85,6 @@ pub(crate) struct Draft {
     /// The variable that is what it says, whatever `rawVars` says.
     pub(super) literal: Option<&'static str>,
     at: Position,
-}
-
-/// Where a test's answers come from, if not from its columns' providers.
-#[derive(Debug, Clone, Default)]
-struct OwnAnswer {
-    /// `provider`: who is asked instead.
-    provider: Option<JudgeId>,
-    /// `provider` as written, for the results.
-    written: Option<Value>,
-    /// `providerOutput`: the answer itself.
-    output: Option<Value>,
-}
-
-impl OwnAnswer {
-    /// `over`, and `self` where it says nothing.
-    fn under(&self, over: Self) -> Self {
-        let named = if over.written.is_some() { &over } else { self };
-        Self {
-            provider: named.provider,
-            written: named.written.clone(),
-            output: over.output.or_else(|| self.output.clone()),
-        }
-    }
 }
 
 /// The code of a test.
@@ -202,34 +187,33 @@ impl<'a> TestReader<'a> {
         let has_affix = ["prefix", "suffix"]
             .iter()
             .any(|key| options.contains_key(*key));
-        let metadata =
-            entry
-                .get("metadata")
-                .and_then(|metadata| match metadata.node.json_as_written() {
-                    Value::Object(map) => Some(map),
-                    _ => metadata.want_map(findings),
-                });
         let filter = |key| {
             entry
                 .get(key)
                 .map(|names| providers::filter(&names, self.reading))
         };
+        let vars = self.variables(entry, form);
+        let multiplied = entry.origin.is_data().then(|| {
+            let axes = Axes::new(&vars, &self.vars.files(), true);
+            Multiplied::by(&axes, &options)
+        });
         Some(Draft {
             code: self.code(entry),
             description: entry
                 .get("description")
                 .and_then(|text| text.want_text(findings)),
-            vars: self.variables(entry, form),
+            vars,
             checks: entry
                 .get("assert")
                 .map(|list| self.assertions.list(&list))
                 .unwrap_or_default(),
             threshold: threshold(entry, findings),
-            metadata: metadata.unwrap_or_default(),
+            metadata: metadata(entry, findings).unwrap_or_default(),
             options,
             options_written,
             affixes_are_data: has_affix && entry.origin.is_data(),
             data: entry.origin.data_file().cloned(),
+            multiplied: multiplied.unwrap_or_default(),
             judges,
             nameless,
             own: self.own_answer(entry),
@@ -328,6 +312,8 @@ impl<'a> TestReader<'a> {
         } else {
             Axes::new(&merged.vars, &self.vars.files(), !disabled).but(merged.literal)
         };
+        let said = (&merged.at, self.reading.findings);
+        merged.multiplied.check(&axes, &merged.options, said);
         let columns = self.columns(&merged);
         let json = Arc::new(merged.json());
         let (comparisons, assertions) = compared::split(merged.checks, self.reading);
@@ -405,6 +391,15 @@ impl<'a> TestReader<'a> {
     }
 }
 
+/// `metadata`, as it is written.
+fn metadata(entry: &Entry<'_>, findings: &Findings) -> Option<Map<String, Value>> {
+    let metadata = entry.get("metadata")?;
+    match metadata.node.json_as_written() {
+        Value::Object(map) => Some(map),
+        _ => metadata.want_map(findings),
+    }
+}
+
 impl Draft {
     /// A test that has one assertion and is not written in this form.
     pub(super) fn made(
@@ -445,6 +440,8 @@ impl Draft {
             options_written: over(&self.options_written, draft.options_written),
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
             data: draft.data.or_else(|| self.data.clone()),
+            // What lies under a test is the config's.
+            multiplied: draft.multiplied,
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),

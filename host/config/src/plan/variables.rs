@@ -131,6 +131,19 @@ impl Axes {
         }
     }
 
+    /// Variables that have several values.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.several.iter().map(|axis| &*axis.name)
+    }
+
+    /// How many cases per column and repeat these of the variables make.
+    pub(crate) fn combinations_of(&self, is_meant: impl Fn(&str) -> bool) -> u64 {
+        let meant = self.several.iter().filter(|axis| is_meant(&axis.name));
+        meant.fold(1, |product, axis| {
+            product.saturating_mul(axis.choices.len() as u64)
+        })
+    }
+
     /// How many cases per column and repeat; `None` if that is more than fits.
     pub(crate) fn combinations(&self) -> Option<u64> {
         self.several.iter().try_fold(1_u64, |product, axis| {

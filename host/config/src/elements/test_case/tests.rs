@@ -259,3 +259,58 @@ fn raw_variables_are_what_they_say() {
     );
     assert_eq!(folder.texts(), ["{{l}} {% x|y,z|file://none"]);
 }
+
+#[test]
+fn a_row_of_a_data_file_multiplies_itself_within_bounds() {
+    let items: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+    let row = |options: Value, names: &[&str]| {
+        let vars: serde_json::Map<String, Value> = names
+            .iter()
+            .map(|name| ((*name).to_owned(), json!(items)))
+            .collect();
+        json!({ "vars": vars, "options": options }).to_string()
+    };
+    let of_file = |rows: &str, more: &str| {
+        folder(&format!("{more}\ntests: [rows.jsonl]")).file("rows.jsonl", rows)
+    };
+    let none = json!({});
+    // Within the bound; and what the config says has none: its own lists, its own `repeat`.
+    for (rows, more, count) in [
+        (row(none.clone(), &["a", "b"]), "", 10_000),
+        (row(json!({ "repeat": 10_000 }), &[]), "", 10_000),
+        (
+            row(none.clone(), &["a"]),
+            &*format!(
+                "defaultTest: {{ vars: {{ b: {0}, c: {0} }}, options: {{ repeat: 3 }} }}",
+                json!(items)
+            ),
+            3_000_000,
+        ),
+        (
+            row(none.clone(), &["a", "b", "c"]),
+            "defaultTest: { options: { disableVarExpansion: true } }",
+            1,
+        ),
+    ] {
+        let folder = of_file(&rows, more);
+        assert_eq!(folder.plan().row_count(), count, "{more}");
+    }
+    let lists = json!(items);
+    let own = format!("tests: [{{ vars: {{ a: {lists}, b: {lists}, c: {lists} }} }}]");
+    assert_eq!(folder(&own).plan().row_count(), 1_000_000);
+    // Beyond it.
+    for (rows, made) in [
+        (row(none.clone(), &["a", "b", "c", "d"]), "100000000"),
+        (row(json!({ "repeat": 10_001 }), &[]), "10001"),
+        (row(json!({ "repeat": 2 }), &["a", "b"]), "20000"),
+    ] {
+        let problems = of_file(&format!("{{\"vars\":{{\"q\":1}}}}\n{rows}"), "").problems();
+        let expected = format!(
+            "rows.jsonl:2:1: the lists among its variables and its `repeat` make {made} rows of the results; \
+             a row of a data file makes at most 10000\n\
+             help: write rows of their own, or say it in the config, where lists and `repeat` have no such \
+             bound; `disableVarExpansion: true` in the options keeps a list as one value"
+        );
+        assert_eq!(problems, [expected]);
+    }
+}

@@ -330,3 +330,42 @@ fn a_component_that_is_no_ordinary_file_is_never_opened() {
     }
     assert_snapshot!(told);
 }
+
+#[test]
+fn what_a_plugin_logs_is_bounded_for_a_run() {
+    let code = "for (let i = 0; i < 200; i++) console.warn('line ' + i);\nreturn true";
+    let assert = serde_json::json!([{ "type": "javascript", "value": code }]);
+    let tests: Vec<_> = (0..10)
+        .map(|n| serde_json::json!({ "vars": { "n": n }, "assert": assert }))
+        .collect();
+    let config = serde_json::json!({ "prompts": ["{{n}}"], "providers": ["echo"], "tests": tests });
+    let run = Run::new().config(&config.to_string());
+    let lines = |more: &[&str]| {
+        let finished = run
+            .clone()
+            .args(["eval", "--no-table", "--events", "events.jsonl"])
+            .args(more.iter().copied())
+            .finish();
+        finished.expect_code(0);
+        let logged = finished
+            .read("events.jsonl")
+            .matches("\"event\":\"log\"")
+            .count();
+        let told = finished.stderr.lines();
+        let (told, notes): (Vec<_>, Vec<_>) = told
+            .filter(|line| line.contains("javascript"))
+            .map(str::to_owned)
+            .partition(|line| line.starts_with("warn: javascript (test "));
+        (told.len(), notes, logged)
+    };
+    let (told, notes, logged) = lines(&[]);
+    assert_eq!((told, logged), (1_000, 2_000));
+    assert_eq!(
+        notes,
+        [
+            "note: further log lines of javascript are left out: 1,000 lines or 1 MiB in a run are told, with -v more"
+        ]
+    );
+    let (told, notes, logged) = lines(&["-v"]);
+    assert_eq!((told, notes.len(), logged), (2_000, 0, 2_000));
+}

@@ -8,17 +8,18 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use runner_config::plan::CaseId;
-use runner_eval::event::{Consumer, Event, LaneEvent, LaneNotice, LogLine};
+use runner_eval::event::{Consumer, Event, LaneEvent, LaneNotice};
 use runner_eval::record::Outcome;
-use tracing::Level;
 
 mod bar;
 pub(crate) mod lanes;
 mod lines;
+mod logged;
 mod questions;
 
 use bar::Bar;
 use lines::Lines;
+use logged::Logged;
 use questions::Questions;
 
 use crate::figures;
@@ -97,6 +98,7 @@ pub(crate) struct Progress {
     counts: Counts,
     waiting: lanes::Shared,
     questions: Questions,
+    logged: Logged,
     display: Display,
 }
 
@@ -111,6 +113,7 @@ impl Progress {
             counts: Counts::default(),
             waiting: lanes::Shared::default(),
             questions: Questions::default(),
+            logged: Logged::new(verbose),
             display: Display::Silent,
         }
     }
@@ -158,8 +161,8 @@ impl Consumer for Progress {
                 self.show();
             }
             Event::Log(line) => {
-                if self.verbose || line.level <= Level::WARN {
-                    self.talk.line(&log_line(line));
+                if let Some(text) = self.logged.line(line) {
+                    self.talk.line(&text);
                 }
             }
             Event::Lane(notice) => {
@@ -185,23 +188,6 @@ impl Consumer for Progress {
             Event::RunFinished(_) => self.display = Display::Silent,
         }
     }
-}
-
-fn log_line(line: &LogLine) -> String {
-    let LogLine {
-        plugin,
-        case,
-        level,
-        message,
-    } = line;
-    let level = level.as_str().to_ascii_lowercase();
-    format!(
-        "{level}: {} (test {}, column {}): {}",
-        visible::line(plugin),
-        case.test_idx,
-        case.prompt_idx,
-        visible::line(message)
-    )
 }
 
 /// What is worth a line of its own when much is wanted.
@@ -265,23 +251,6 @@ fn draining_line(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_log_line_is_one_line_that_says_where_it_comes_from() {
-        let line = LogLine {
-            plugin: "acme".to_owned(),
-            case: CaseId {
-                test_idx: 3,
-                prompt_idx: 1,
-            },
-            level: Level::WARN,
-            message: "slow\nerror: forged line\u{1b}[2K".to_owned(),
-        };
-        assert_eq!(
-            log_line(&line),
-            "warn: acme (test 3, column 1): slow error: forged line␛[2K"
-        );
-    }
 
     #[test]
     fn waits_are_told_in_words() {

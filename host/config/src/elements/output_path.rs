@@ -15,6 +15,9 @@ const MAX_PATHS: usize = 64;
 /// the disk.
 const MAX_PARTS: usize = 32;
 
+/// Bytes of a name, on all file systems that are in use.
+const MAX_NAME: usize = 255;
+
 /// Absolute paths: those of the config relative to its folder, flags to the current one. `root`
 /// is the last config that has the key, and `secret` says whether a text has a secret in it.
 pub(crate) fn read(
@@ -34,13 +37,15 @@ pub(crate) fn read(
     let folder = files.cwd.join(&files.root);
     let paths = entry.want_texts(findings);
     let too_deep = |text: &&String| text.split(['/', '\\']).count() > MAX_PARTS;
-    let too_much = if paths.len() > MAX_PATHS {
+    let refused = if paths.len() > MAX_PATHS {
         Some(format!("names more than {MAX_PATHS} files"))
+    } else if let Some(text) = paths.iter().find(too_deep) {
+        let excerpt = excerpt(text);
+        Some(format!("'{excerpt}' has more than {MAX_PARTS} parts"))
     } else {
-        let deep = paths.iter().find(too_deep);
-        deep.map(|text| format!("'{}' has more than {MAX_PARTS} parts", excerpt(text)))
+        paths.iter().find_map(|text| impossible(text))
     };
-    if let Some(message) = too_much {
+    if let Some(message) = refused {
         findings.error(entry.at(), message);
         return Vec::new();
     }
@@ -64,6 +69,20 @@ pub(crate) fn read(
         path
     };
     paths.iter().map(of_config).collect()
+}
+
+/// Why no file can be called so, whatever the disk: that would come out when all is paid for.
+fn impossible(path: &str) -> Option<String> {
+    let excerpt = excerpt(path);
+    if path.contains('\0') {
+        return Some(format!(
+            "'{excerpt}' has the character NUL in it, which no path has"
+        ));
+    }
+    let mut parts = path.split('/');
+    let is_too_long = parts.any(|part| part.len() > MAX_NAME);
+    is_too_long
+        .then(|| format!("'{excerpt}' has a name of more than {MAX_NAME} bytes, which no file has"))
 }
 
 #[cfg(test)]
@@ -145,6 +164,29 @@ mod tests {
         assert!(problems[0].contains("a secret is part"), "{problems:?}");
         assert!(!problems[0].contains("s3cret"), "{problems:?}");
         assert_eq!(folder("PLACE").problems(), [""; 0]);
+    }
+
+    /// All cases ran, and only then the file could not be made.
+    #[test]
+    fn a_path_that_no_file_has_is_refused_when_it_is_read() {
+        let problems = |path: &str| {
+            let config =
+                format!("prompts: [p]\nproviders: [echo]\noutputPath: [o.json, \"{path}\"]\n");
+            Folder::new(&config).problems()
+        };
+        assert_eq!(
+            problems("a\\0b.json"),
+            [
+                "promptfooconfig.yaml:3:13: outputPath: 'a\0b.json' has the character NUL in it, which no path has"
+            ]
+        );
+        let name = format!("{}.json", "n".repeat(MAX_NAME - 5));
+        assert_eq!(problems(&format!("out/{name}")), [""; 0]);
+        let long = problems(&format!("out/n{name}"));
+        assert!(
+            long[0].ends_with("has a name of more than 255 bytes, which no file has"),
+            "{long:?}"
+        );
     }
 
     /// Each part of a path was a folder that was made: a kilobyte of config took megabytes of the disk.

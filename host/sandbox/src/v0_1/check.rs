@@ -1,5 +1,6 @@
 //! What a returned record must hold beyond its types: JSON that parses, numbers that are
-//! finite, names that are unique, lists as long as asked for (`C109`).
+//! finite, names that are unique, lists as long as asked for (`C109`). And what a request to another
+//! provider must, which is refused as invalid otherwise.
 
 use std::collections::HashSet;
 
@@ -7,8 +8,8 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::abi::{
-    Completion, ConsoleLine, Embeddings, Error, Grade, Part, ReadCompletion, ScriptFailure,
-    ScriptOutcome,
+    Completion, ConsoleLine, Embeddings, Error, Grade, Part, ReadCompletion, Request,
+    ScriptFailure, ScriptOutcome,
 };
 use crate::limits::EXCERPT_BYTES;
 
@@ -135,6 +136,38 @@ pub(crate) fn embeddings(answer: &Result<Embeddings, Error>, asked: usize) -> Ch
         .map_or(Ok(()), |cost| price("embeddings.cost-usd", cost))
 }
 
+/// Checks what a guest asks of another provider. All JSON of a request counts together; what its
+/// options say decides whether the guest may ask it, so they must be what everybody reads alike.
+pub(crate) fn request(request: &Request) -> Checked {
+    let parts = request.messages.iter().flat_map(|message| &message.content);
+    let of_parts = parts.filter_map(|part| match part {
+        Part::ToolCall(call) => Some(&call.arguments_json),
+        Part::Other(json) => Some(json),
+        _ => None,
+    });
+    let (options, tools) = (request.options_json.as_ref(), request.tools_json.as_ref());
+    let schema = request.response_schema_json.as_ref();
+    let (mut deepest, mut all) = (0, 0);
+    for text in [options, tools, schema]
+        .into_iter()
+        .flatten()
+        .chain(of_parts)
+    {
+        let (depth, values) = extent(text);
+        (deepest, all) = (deepest.max(depth), all + values);
+    }
+    if let Some(what) = beyond(deepest, all) {
+        return Err(Violation {
+            field: "request".into(),
+            what,
+            excerpt: String::new(),
+        });
+    }
+    optional("request.options-json", options, Shape::Object)?;
+    optional("request.tools-json", tools, Shape::Any)?;
+    optional("request.response-schema-json", schema, Shape::Any).map(drop)
+}
+
 /// Checks what a program came to.
 pub(crate) fn script(outcome: ScriptOutcome) -> Checked<(ScriptResult, Vec<ConsoleLine>)> {
     let result = match outcome.result {
@@ -202,11 +235,8 @@ fn json(field: &str, text: &str, shape: Shape) -> Checked<Value> {
     };
     // Before it is parsed: that is what takes memory.
     let (depth, values) = extent(text);
-    if values > MAX_VALUES {
-        return broken(format!("has more than {MAX_VALUES} values"));
-    }
-    if depth > MAX_DEPTH {
-        return broken(format!("is nested deeper than {MAX_DEPTH} levels"));
+    if let Some(what) = beyond(depth, values) {
+        return broken(what);
     }
     // `IgnoredAny` would pass over numbers that no `f64` holds, which nobody could read afterwards.
     match serde_json::from_str::<Value>(text) {
@@ -222,6 +252,14 @@ fn json(field: &str, text: &str, shape: Shape) -> Checked<Value> {
             })
         }
     }
+}
+
+/// What is too much of JSON with so many levels and values, if anything is.
+fn beyond(depth: usize, values: usize) -> Option<String> {
+    if values > MAX_VALUES {
+        return Some(format!("has more than {MAX_VALUES} values"));
+    }
+    (depth > MAX_DEPTH).then(|| format!("is nested deeper than {MAX_DEPTH} levels"))
 }
 
 /// Levels of arrays and objects in a JSON text, and about how many values it has.

@@ -14,6 +14,7 @@ use crate::bindings::runner::plugin::{http, llm, log, types};
 use crate::call::CallState;
 use crate::effects::Granted;
 use crate::limits::MAX_RESPONSE_BYTES;
+use crate::v0_1::check;
 
 impl types::Host for CallState {}
 
@@ -81,6 +82,14 @@ fn fitting(response: http::Response) -> Result<http::Response, types::Error> {
     ))
 }
 
+/// Checks a request before anybody reads its JSON.
+fn readable(request: &types::Request) -> Result<(), types::Error> {
+    check::request(request).map_err(|violation| {
+        let message = format!("{} {}", violation.field, violation.what);
+        abi::Error::new(abi::ErrorCode::InvalidRequest, message)
+    })
+}
+
 impl llm::Host for CallState {
     async fn complete(
         &mut self,
@@ -90,6 +99,7 @@ impl llm::Host for CallState {
         self.effects.take_llm(1).one()?;
         let host = Arc::clone(&self.host);
         host.delivered();
+        readable(&request)?;
         self.meter
             .outside(host.llm_complete(&target, request))
             .await
@@ -101,8 +111,12 @@ impl llm::Host for CallState {
         requests: Vec<types::Request>,
     ) -> Vec<Result<llm::Answer, types::Error>> {
         let host = Arc::clone(&self.host);
+        let (host, target) = (&host, &target);
         host.delivered();
-        let ask = |request| host.llm_complete(&target, request);
+        let ask = |request| async move {
+            readable(&request)?;
+            host.llm_complete(target, request).await
+        };
         let granted = self.effects.take_llm(requests.len());
         self.all(requests, granted, ask).await
     }

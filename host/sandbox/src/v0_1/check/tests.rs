@@ -153,3 +153,62 @@ fn brackets_in_strings_are_not_depth() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     assert!(json("f", &deep, Shape::Any).is_err(), "200 levels");
 }
+
+#[test]
+fn what_a_guest_asks_is_held_to_the_same_before_it_is_read() {
+    let asked = |change: &dyn Fn(&mut Request)| {
+        let mut asked = Request::new(vec![Message::text(Role::User, "hi")], "");
+        change(&mut asked);
+        let told = |violation: Violation| format!("{} {}", violation.field, violation.what);
+        request(&asked).map_err(told)
+    };
+    let list = |items: usize| format!("[{}]", vec!["0"; items].join(","));
+    let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(asked(&|_| {}), Ok(()));
+    assert_eq!(
+        asked(&|it| {
+            it.options_json = some(r#"{"temperature":0}"#);
+            it.tools_json = Some(list(MAX_VALUES / 2));
+            it.response_schema_json = some("{}");
+        }),
+        Ok(())
+    );
+    let many = || Err(format!("request has more than {MAX_VALUES} values"));
+    let half = list(MAX_VALUES / 2 + 1);
+    assert_eq!(
+        asked(&|it| it.options_json = Some(format!(r#"{{"a":{}}}"#, list(MAX_VALUES)))),
+        many()
+    );
+    assert_eq!(
+        asked(&|it| {
+            it.tools_json = Some(half.clone());
+            it.response_schema_json = Some(half.clone());
+        }),
+        many()
+    );
+    let in_parts = |part: &Part| asked(&|it| it.messages[0].content = vec![part.clone(); 2]);
+    assert_eq!(in_parts(&Part::Other(half.clone())), many());
+    let call = ToolCall {
+        id: String::new(),
+        name: "f".to_owned(),
+        arguments_json: half.clone(),
+    };
+    assert_eq!(in_parts(&Part::ToolCall(call)), many());
+    assert_eq!(
+        asked(&|it| it.tools_json = Some(nested(MAX_DEPTH + 1))),
+        Err(format!("request is nested deeper than {MAX_DEPTH} levels"))
+    );
+    // What one reader refuses and another takes would be asked unseen.
+    for (options, told) in [
+        (
+            r#"{"apiBaseUrl":"http://evil.example","n":1e999}"#,
+            "request.options-json has a number that is too large, at byte ",
+        ),
+        (r#"{"a":1,}"#, "request.options-json is not JSON at byte "),
+        ("[]", "request.options-json is not a JSON object"),
+    ] {
+        let refused = asked(&|it| it.options_json = some(options)).expect_err("refused");
+        assert!(refused.starts_with(told), "{refused}");
+    }
+}

@@ -53,7 +53,7 @@ fn generators_share_what_code_may_take_before_a_run() {
     for told in [
         "tests[2]: 'file://gen.js:forever' made no tests: plugin 'javascript'",
         "and 18 more places",
-        "tests[31]: 'file://gen.js:forever' made no tests: the code that ran before it took all",
+        "tests[31]: 'file://gen.js:forever' made no tests: the code that ran before it used up all",
         "; the same at 3:859, 3:884, 3:909, 3:934, 3:959, 3:984\n",
     ] {
         assert!(checked.stderr.contains(told), "{told}: {}", checked.stderr);

@@ -95,7 +95,7 @@ fn what_graders_say_is_cut_or_refused_together() {
     assert_eq!(rows[1]["errorCode"], "too-large");
     assert_eq!(
         rows[1]["error"],
-        "what the assertions of this case say takes more than 16 MiB"
+        "the results of this case's assertions take more than 16 MiB"
     );
 }
 

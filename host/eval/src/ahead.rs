@@ -159,7 +159,7 @@ impl Scripts for Ahead<'_> {
         }
         if self.fuel.get() > FUEL_BEFORE_A_RUN {
             return Err(
-                "the code that ran before it took all that code may take before a run".to_owned(),
+                "the code that ran before it used up all that code may use before a run".to_owned(),
             );
         }
         let interpreter = self.interpreter(&script.language)?;

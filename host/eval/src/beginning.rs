@@ -96,7 +96,7 @@ impl fmt::Display for Resumption {
         };
         write!(
             f,
-            "{verb} {run_id}: {kept} {} kept, {moved} moved, {dropped} dropped; {new} {} none",
+            "{verb} {run_id}: {kept} {} kept, {moved} moved, {dropped} dropped; {new} {} no row yet",
             if *kept == 1 { "row" } else { "rows" },
             if *new == 1 { "case has" } else { "cases have" },
         )?;

@@ -78,7 +78,7 @@ pub(crate) async fn before_each(
         };
         let given = given.get_mut("test").map(Value::take);
         let Some(Value::Object(after)) = given else {
-            let why = "it must give its context back, which has a `test`";
+            let why = "it must return its context with a `test` in it";
             return Err(failed(extension, hook, why));
         };
         if Value::Object(after.clone()) == test {
@@ -284,7 +284,7 @@ fn tell(scope: &CallScope, case: &Case, failure: &CallFailure) {
         return;
     }
     let message = format!(
-        "{}; the row of test {} stays without what it would add, and so do others where it fails",
+        "{}; the row of test {} lacks what the hook would add, and so do other rows where it fails",
         failure.message.lines().next().unwrap_or_default(),
         case.id.test_idx
     );

@@ -173,12 +173,10 @@ pub(crate) fn highest(
         let reason = match rule.threshold {
             _ if wins => format!("Has the highest score of the row: {score:.3}"),
             Some(threshold) if column == winner => {
-                format!(
-                    "Has the highest score of the row, {score:.3}, and that is below {threshold}"
-                )
+                format!("Has the highest score of the row, {score:.3}, which is below {threshold}")
             }
             _ => format!(
-                "Has not the highest score of the row: {score:.3}, and that is {highest:.3}"
+                "Does not have the highest score of the row: {score:.3}, the highest is {highest:.3}"
             ),
         };
         let points = if wins { 1.0 } else { 0.0 };

@@ -110,9 +110,9 @@ fn of<'a>(verdicts: &'a mut HashMap<String, JointVerdict>, name: &str) -> &'a mu
 
 fn reason(when: &When) -> String {
     if when.passed {
-        "Skipped: not all passed that it waits for".to_owned()
+        "Skipped: an assertion that it depends on did not pass".to_owned()
     } else {
-        "Skipped: nothing failed that it waits for".to_owned()
+        "Skipped: no assertion that it depends on has failed".to_owned()
     }
 }
 

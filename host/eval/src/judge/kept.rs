@@ -59,7 +59,7 @@ impl<'a> KeptGrades<'a> {
             return grade;
         }
         let limit = MAX_GRADES >> 20;
-        let message = format!("what the assertions of this case say takes more than {limit} MiB");
+        let message = format!("the results of this case's assertions take more than {limit} MiB");
         ungraded(assertion, CallFailure::new(FailureCode::TooLarge, message))
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(grade.error_code, Some(FailureCode::TooLarge));
         assert_eq!(
             grade.reason,
-            "what the assertions of this case say takes more than 16 MiB"
+            "the results of this case's assertions take more than 16 MiB"
         );
         assert!(grade.metadata.is_empty());
     }

@@ -94,7 +94,7 @@ impl Written<'_> {
             "api_key" => (self.place_of_key()?, self.text("value")?, "api_key"),
             "oauth" | "oauth2" => return Ok((self.oauth()?, "oauth")),
             _ => {
-                let problem = "is none of bearer, basic, api_key, oauth";
+                let problem = "must be bearer, basic, api_key or oauth";
                 return Err(self.problem("type", problem));
             }
         };
@@ -113,7 +113,7 @@ impl Written<'_> {
         let scheme = match self.text("placement")?.as_str() {
             "header" => Scheme::parse(&format!("header:{name}")),
             "query" => Scheme::parse(&format!("query:{name}")),
-            _ => return Err(self.problem("placement", "is neither header nor query")),
+            _ => return Err(self.problem("placement", "must be header or query")),
         };
         scheme.map_err(|_| {
             self.problem(
@@ -128,7 +128,7 @@ impl Written<'_> {
             "client_credentials" => false,
             "password" => true,
             _ => {
-                let problem = "is neither client_credentials nor password";
+                let problem = "must be client_credentials or password";
                 return Err(self.problem("grantType", problem));
             }
         };

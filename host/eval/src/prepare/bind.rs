@@ -231,8 +231,8 @@ fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
     let kind = &assertion.kind;
     let problem = if assertion.value.is_none() {
         let title = grader.plugin.value_title(kind);
-        let takes = title.map_or_else(String::new, |title| format!("; it takes {title}"));
-        format!("'{kind}' has no value{takes}")
+        let takes = title.map_or_else(String::new, |title| format!(": {title}"));
+        format!("'{kind}' needs a `value`{takes}")
     } else {
         format!("value{pointer} of '{kind}' is not what it takes: {message}")
     };

@@ -50,7 +50,7 @@ fn a_plan_that_shares_less_than_half_of_the_rows_is_doubtful() {
 fn it_is_said_in_one_line() {
     assert_eq!(
         resumption(1, 2, 3).to_string(),
-        "resuming run-1: 1 row kept, 2 moved, 3 dropped; 4 cases have none"
+        "resuming run-1: 1 row kept, 2 moved, 3 dropped; 4 cases have no row yet"
     );
     let retry = Resumption {
         which: Which::Errors,

@@ -169,7 +169,7 @@ impl Chosen {
                 ..Position::default()
             };
             let message = match of {
-                1 => format!("leaves out the only one of the {what}"),
+                1 => format!("leaves none of the {what} (there is only one)"),
                 _ => format!("leaves none of {of} {what}"),
             };
             findings.error_help(at, message, help);

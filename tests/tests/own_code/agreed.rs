@@ -99,6 +99,6 @@ fn texts_of_rows_call_no_filter_that_runs_outside_the_sandbox() {
     );
     let told = finished.told();
     assert!(!(told.clone() + &finished.read("out.json")).contains("private-text"));
-    let said = "there is no filter 'slurp' that texts of data may call";
+    let said = "there is no filter 'slurp' that data files may use";
     assert!(told.contains(said), "{told}");
 }

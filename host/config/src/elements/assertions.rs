@@ -265,7 +265,7 @@ impl<'a> AssertionReader<'a> {
         let findings = self.reading.findings;
         match value {
             None => {
-                let message = format!("'{kind}' has no value; it takes code");
+                let message = format!("'{kind}' needs code as its `value`");
                 findings.error_help(entry.at(), message, help);
             }
             Some(value) if value.text().is_none_or(|text| text.trim().is_empty()) => {

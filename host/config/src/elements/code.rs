@@ -131,8 +131,8 @@ fn outside(
     match runtime {
         Some(Runtime::Sandbox) => {
             if let Some(need) = needs() {
-                let message = format!("the code {need}, which the sandbox has not");
-                let help = "without `runtime: sandbox` it runs on your machine, once you agreed";
+                let message = format!("the code {need}, which the sandbox doesn't have");
+                let help = "without `runtime: sandbox` it runs on your machine, once you agree";
                 reading
                     .findings
                     .warn(at.clone(), message, Some(help.to_owned()));

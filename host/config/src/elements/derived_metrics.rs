@@ -49,7 +49,7 @@ pub(crate) fn read(documents: &[Document<'_>], columns: usize) -> Vec<DerivedMet
             let values = (metrics.len() + 1).saturating_mul(columns);
             if metrics.len() == MAX_METRICS || values > MAX_VALUES {
                 let message = format!(
-                    "derived metrics are at most {MAX_METRICS}, and {MAX_VALUES} in all columns"
+                    "there may be at most {MAX_METRICS} derived metrics, and {MAX_VALUES} in all columns together"
                 );
                 findings.error(metric.at, message);
                 return metrics;
@@ -141,7 +141,8 @@ mod tests {
                 .collect();
             format!("[{}]", list.concat())
         };
-        let refused = "derived metrics are at most 1000, and 100000 in all columns";
+        let refused =
+            "there may be at most 1000 derived metrics, and 100000 in all columns together";
         assert_eq!(folder(&metrics(1_000)).plan().derived_metrics.len(), 1_000);
         let problems = folder(&metrics(1_001)).problems();
         assert!(problems[0].ends_with(refused), "{problems:?}");

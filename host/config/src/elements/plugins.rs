@@ -273,7 +273,7 @@ fn with_budget(mut limits: PluginLimits, entry: &Entry<'_>, findings: &Findings)
     ];
     for (key, limit, said) in twice {
         if let Some(entry) = entry.get(key).filter(|_| said) {
-            findings.error(entry.at(), format!("is said by `{limit}` already"));
+            findings.error(entry.at(), format!("is set by `{limit}` already"));
         }
     }
     let usd = budget.cost_microusd.map(|cost| cost as f64 / 1e6);

@@ -235,8 +235,8 @@ impl<'a> TestReader<'a> {
         };
         let mut fields = vars.fields();
         if let Some((name, value)) = fields.find(|(name, _)| name.starts_with("__expected")) {
-            let message = format!("'{name}' is a column of CSV files, and no variable");
-            let help = "as a variable nothing is held against it; write `assert` beside `vars`";
+            let message = format!("'{name}' is a column of CSV files, not a variable");
+            let help = "as a variable it checks nothing; write `assert` beside `vars`";
             (self.reading.findings).error_help(value.at(), message, help);
         }
         let options = entry.get("options");

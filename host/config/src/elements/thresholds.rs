@@ -72,7 +72,7 @@ fn read(entry: &Entry<'_>, thresholds: &mut Thresholds, findings: &Findings) {
             continue;
         }
         if thresholds.metrics.len() == MOST {
-            let message = format!("thresholds of metrics are at most {MOST}");
+            let message = format!("there may be at most {MOST} thresholds of metrics");
             findings.error(entry.at(), message);
             return;
         }

@@ -97,11 +97,11 @@ impl FormerCases {
 
     pub(super) fn help(&self) -> String {
         if self.is_empty() {
-            return "it has no such case: there is nothing to run again".to_owned();
+            return "the filter finds no case there: there is nothing to run again".to_owned();
         }
         let rows = match self.rows {
-            1 => "its one such row has variables or a description".to_owned(),
-            rows => format!("its {rows} such rows have variables or descriptions"),
+            1 => "the only row that the filter finds has variables or a description".to_owned(),
+            rows => format!("the {rows} rows that the filter finds have variables or descriptions"),
         };
         format!("{rows} that no test has now: was a test, `defaultTest` or --var changed since?")
     }

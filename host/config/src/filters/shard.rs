@@ -117,7 +117,7 @@ mod tests {
         folder.overrides.filters.shard = Some(Shard { index: 1, count: 2 });
         let problems = folder.problems();
         assert!(
-            problems[0].contains("--shard 1/2: leaves out the only one of the tests"),
+            problems[0].contains("--shard 1/2: leaves none of the tests (there is only one)"),
             "{problems:?}"
         );
     }

@@ -281,14 +281,14 @@ fn a_filter_that_leaves_nothing_says_which_and_of_how_many() {
                 former: Some(former(&[])),
                 ..Filters::default()
             },
-            "--filter-failing run-1: leaves none of 6 tests\nhelp: it has no such case: there is nothing to run again",
+            "--filter-failing run-1: leaves none of 6 tests\nhelp: the filter finds no case there: there is nothing to run again",
         ),
         (
             Filters {
                 former: Some(former(&[(json!({ "n": 77 }), None)])),
                 ..Filters::default()
             },
-            "--filter-failing run-1: leaves none of 6 tests\nhelp: its one such row has variables or a description that no test has now: was a test, `defaultTest` or --var changed since?",
+            "--filter-failing run-1: leaves none of 6 tests\nhelp: the only row that the filter finds has variables or a description that no test has now: was a test, `defaultTest` or --var changed since?",
         ),
     ];
     for (filters, expected) in cases {

@@ -264,7 +264,7 @@ impl fmt::Display for Order {
         if converse > 0 {
             let ids: BTreeSet<_> = self.tests.iter().map(|test| &test.conversation).collect();
             parts.push(format!(
-                "in {} a prompt reads _conversation: {} in each, turn by turn",
+                "in {} a prompt reads _conversation: {} in each column, turn by turn",
                 count(converse, "column"),
                 count(ids.len(), "conversation")
             ));
@@ -290,7 +290,7 @@ impl fmt::Display for Order {
         }
         write!(
             f,
-            "in order: {}; what is not tied to each other runs at once",
+            "in order: {}; everything else runs in parallel",
             parts.join("; ")
         )
     }

@@ -166,7 +166,10 @@ impl TryFrom<Vec<Line>> for PriceList {
         let mut list = Self::default();
         for line in lines {
             if let Some(twice) = list.insert(line) {
-                return Err(format!("`{}:{}` is there twice", twice.prefix, twice.model));
+                return Err(format!(
+                    "`{}:{}` is listed twice",
+                    twice.prefix, twice.model
+                ));
             }
         }
         Ok(list)

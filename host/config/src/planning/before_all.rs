@@ -103,9 +103,9 @@ fn called(document: &Document<'_>, extension: &Extension, suite: Value) -> Optio
         Ok(None | Some(Value::Null | Value::Bool(false))) => Some(suite),
         Ok(Some(Value::Object(mut context))) => match context.remove("suite") {
             Some(suite @ Value::Object(_)) => Some(suite),
-            _ => fail("it must give its context back, which has a `suite`".to_owned()),
+            _ => fail("it must return its context with a `suite` in it".to_owned()),
         },
-        Ok(Some(_)) => fail("it must give its context back, or nothing".to_owned()),
+        Ok(Some(_)) => fail("it must return its context, or nothing".to_owned()),
     }
 }
 
@@ -120,7 +120,7 @@ fn trees(documents: &[Document<'_>]) -> Vec<Tree> {
                 Found::Test(entry, form) => {
                     weight += weight::of_tree(entry.node);
                     if weight > weight::MAX_HANDED {
-                        let message = "the tests are too many to be handed to a beforeAll hook";
+                        let message = "there are too many tests to give them to a beforeAll hook";
                         return findings.stop(entry.at(), message, "run them in parts");
                     }
                     trees.push(Tree::of(entry, form, config));

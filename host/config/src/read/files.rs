@@ -243,7 +243,7 @@ impl Files {
         }
         let file = std::fs::File::open(&path).map_err(refused)?;
         if self.read.is_another(&path, &file) {
-            return Err("was exchanged for another file while it was read".to_owned());
+            return Err("was replaced by another file while it was read".to_owned());
         }
         let mut bytes = Vec::new();
         file.take(max + 1)

@@ -175,7 +175,10 @@ impl Resolver<'_> {
             fields.retain(|(key, _)| !mine.contains(&*key.name));
             fields.extend(own);
         } else if let Some((key, _)) = own.first() {
-            let reason = format!("brings no map, so '{}' beside it has no meaning", key.name);
+            let reason = format!(
+                "leads to something that is not a map, so '{}' beside it has no meaning",
+                key.name
+            );
             self.refuse(target, &reason, mark, &place);
         }
     }

@@ -125,7 +125,7 @@ impl runner_template::Filters for Results {
     fn call(&self, name: &str, arguments: Vec<Json>) -> Result<Option<Json>, String> {
         let Some(script) = self.filters.get(name) else {
             let whose = if self.is_for_data {
-                " that texts of data may call: those run in the sandbox"
+                " that data files may use (they may use only filters that run in the sandbox)"
             } else {
                 ""
             };

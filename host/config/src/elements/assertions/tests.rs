@@ -238,7 +238,7 @@ fn values_that_can_t_be_had_are_said() {
             "[{ type: javascript }]",
             20,
             "",
-            "'javascript' has no value; it takes code\n\
+            "'javascript' needs code as its `value`\n\
              help: value: an expression, the lines of a function, or file://path",
         ),
         (

@@ -103,7 +103,10 @@ impl<'a> Gathering<'a> {
         let path = tidy(&self.reading.files.cwd.join(&self.found[0].0));
         let named = self.named();
         if named.is_none() {
-            let message = format!("'{}': has no path that code can read", path.display());
+            let message = format!(
+                "'{}': code can't use its path, or that of a file it imports: paths must be Unicode",
+                path.display()
+            );
             refused(message);
         }
         let mut named = named?.into_iter();

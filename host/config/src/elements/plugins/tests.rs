@@ -127,7 +127,7 @@ fn a_budget_says_limits_by_the_names_of_other_budgets() {
         Folder::new("plugins: { a: { source: a.wasm, budget: { cost: 1 }, limits: { usd: 2 } } }");
     assert_eq!(
         folder.problems(),
-        ["promptfooconfig.yaml:1:49: plugins.a.budget.cost: is said by `limits.usd` already"]
+        ["promptfooconfig.yaml:1:49: plugins.a.budget.cost: is set by `limits.usd` already"]
     );
 }
 

@@ -119,7 +119,7 @@ fn the_config_may_say_where_code_runs_and_how() {
     assert_eq!(
         kept.warnings(),
         [
-            "promptfooconfig.yaml:2:19: providers[0].id: the code imports numpy, which the sandbox has not\nhelp: without `runtime: sandbox` it runs on your machine, once you agreed"
+            "promptfooconfig.yaml:2:19: providers[0].id: the code imports numpy, which the sandbox doesn't have\nhelp: without `runtime: sandbox` it runs on your machine, once you agree"
         ]
     );
     let wrong = provided("{ id: file://pure.py, config: { runtime: cloud } }");

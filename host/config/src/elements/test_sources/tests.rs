@@ -446,8 +446,8 @@ fn a_separator_that_the_first_line_states_is_meant() {
 fn the_name_of_a_column_of_assertions_is_no_variable() {
     let row = r#"{"vars":{"x":"a","__expected":"equals: b"}}"#;
     let problems = folder("t.jsonl").file("t.jsonl", row).problems();
-    let expected = "'__expected' is a column of CSV files, and no variable\n\
-                    help: as a variable nothing is held against it; write `assert` beside `vars`";
+    let expected = "'__expected' is a column of CSV files, not a variable\n\
+                    help: as a variable it checks nothing; write `assert` beside `vars`";
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(problems[0].ends_with(expected), "{problems:?}");
 }

@@ -168,8 +168,8 @@ fn the_line_says_what_waits_and_why() {
     assert_eq!(
         plan.order.as_ref().unwrap().to_string(),
         "in order: 1 test run first and alone (runSerially); in 2 columns a prompt reads \
-         _conversation: 2 conversations in each, turn by turn; tests that read reg wait for those \
-         that set it (storeOutputAs); what is not tied to each other runs at once"
+         _conversation: 2 conversations in each column, turn by turn; tests that read reg wait for those \
+         that set it (storeOutputAs); everything else runs in parallel"
     );
     let alone: Vec<u32> = plan.cases_alone().map(|case| case.id.test_idx).collect();
     assert_eq!(alone, [0, 0, 0, 0]);

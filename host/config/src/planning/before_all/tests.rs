@@ -127,11 +127,11 @@ fn what_a_hook_can_not_do_is_said() {
         ),
         (
             Ok(Some(json!({}))),
-            "it must give its context back, which has a `suite`",
+            "it must return its context with a `suite` in it",
         ),
         (
             Ok(Some(json!([1]))),
-            "it must give its context back, or nothing",
+            "it must return its context, or nothing",
         ),
     ];
     for (given, expected) in given {
@@ -196,7 +196,7 @@ fn more_tests_than_code_can_take_are_not_handed_over() {
         .file("more.jsonl", "{\"vars\": {\"a\": 1}}\n".repeat(450_000))
         .problems();
     assert!(
-        problems[0].contains("the tests are too many to be handed to a beforeAll hook"),
+        problems[0].contains("there are too many tests to give them to a beforeAll hook"),
         "{problems:?}"
     );
 }

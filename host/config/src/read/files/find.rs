@@ -37,7 +37,7 @@ impl Looked {
             return Ok(());
         }
         Err(format!(
-            "looks, with the patterns before it, at more than {MAX_SEEN} files"
+            "looks at more than {MAX_SEEN} files, counting those of earlier patterns"
         ))
     }
 
@@ -45,7 +45,7 @@ impl Looked {
         if self.behind.fetch_add(before, Ordering::Relaxed) + before <= MAX_BEHIND {
             return Ok(());
         }
-        Err("goes, with the patterns before it, through too many links".to_owned())
+        Err("follows too many links, counting those of earlier patterns".to_owned())
     }
 }
 

@@ -148,7 +148,7 @@ fn links_that_lead_back_end() {
     );
     assert_eq!(
         expand(&("*/".repeat(40) + "*.csv")),
-        Err("goes, with the patterns before it, through too many links".to_owned())
+        Err("follows too many links, counting those of earlier patterns".to_owned())
     );
 }
 
@@ -167,7 +167,7 @@ fn what_patterns_look_at_is_counted_for_all_of_them() {
     for number in 0..2000 {
         std::fs::write(folder.join(number.to_string()), "").unwrap();
     }
-    let refused = "looks, with the patterns before it, at more than 2000000 files";
+    let refused = "looks at more than 2000000 files, counting those of earlier patterns";
     let refused = Err(refused.to_owned());
     assert!((0..1000).any(|_| expand("*.csv") == refused));
     assert_eq!(expand("*.txt"), refused);
@@ -216,7 +216,7 @@ fn a_file_that_is_exchanged_for_a_link_after_it_was_permitted_is_not_read() {
         std::os::unix::fs::symlink(link, &exchanged).unwrap();
         assert_eq!(
             files.read(&file, 100).unwrap_err(),
-            "was exchanged for another file while it was read"
+            "was replaced by another file while it was read"
         );
         assert!(permitted(shown).is_none());
         std::fs::remove_file(&exchanged).unwrap();

@@ -78,7 +78,7 @@ fn references_that_lead_nowhere_are_said() {
         ),
         (
             "a: text\ntests: [{ $ref: '#/a', vars: { q: 1 } }]",
-            "$ref '#/a' brings no map, so 'vars' beside it has no meaning",
+            "$ref '#/a' leads to something that is not a map, so 'vars' beside it has no meaning",
         ),
     ];
     for (yaml, expected) in cases {

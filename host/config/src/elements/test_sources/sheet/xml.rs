@@ -68,7 +68,7 @@ pub(super) fn walk(
             Event::End(end) => {
                 depth = depth
                     .checked_sub(1)
-                    .ok_or_else(|| damaged("an end too many"))?;
+                    .ok_or_else(|| damaged("an end tag without a beginning"))?;
                 each(depth, Token::Close(end.local_name().into_inner()))?;
             }
             Event::Text(text) => each(depth, Token::Text(&text.xml10_content()))?,

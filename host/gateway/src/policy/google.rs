@@ -61,8 +61,8 @@ pub(crate) enum KeyKind {
 pub enum GoogleKeyError {
     /// It has another form.
     #[error(
-        "is no key of Google's that can be used: a service account's, or an authorized user's as \
-         `gcloud auth application-default login` writes it"
+        "is not a Google key that can be used: it must be a service account's, or an \
+         authorized user's as `gcloud auth application-default login` writes it"
     )]
     Unreadable,
     /// Its private key is none.

@@ -27,7 +27,7 @@ pub(crate) enum WireFault {
         is_lasting: bool,
     },
     /// The stack knows which budget it is.
-    #[error("no request is left to ask for an access token with")]
+    #[error("the budget has no request left to ask for an access token")]
     Unpaid,
     #[error("no whole answer from {origin} within {limit:?} on the wire ({})", whose(*.is_own))]
     TimedOut {
@@ -50,7 +50,9 @@ pub(crate) enum WireFault {
         "the answers that the call holds are larger than {limit} bytes together; ask for less at once"
     )]
     CallTooLarge { limit: usize },
-    #[error("the answers on their way are too large together, and none came to its end")]
+    #[error(
+        "the answers being received take too much memory together, and none of them was complete"
+    )]
     NoSpace,
     #[error(
         "the answer from {origin} is compressed though the request asks that it isn't, and not in \

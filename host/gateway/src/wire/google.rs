@@ -29,7 +29,9 @@ pub(crate) fn form(key: &GoogleKey, now: Timestamp) -> Result<String, WireFault>
         } => {
             let statement = statement(key, client_email, private_key_id.as_deref(), now);
             let signed = signed(private_key, &statement).ok_or_else(|| {
-                WireFault::Invalid("the private key of Google's can't be used".to_owned())
+                WireFault::Invalid(
+                    "the private key of the Google service account can't be used".to_owned(),
+                )
             })?;
             form.append_pair("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
                 .append_pair("assertion", &signed);

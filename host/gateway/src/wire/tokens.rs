@@ -217,11 +217,11 @@ impl TokenKey {
 async fn ask(clients: &Clients, key: &TokenKey) -> Result<Token, WireFault> {
     let begun = Instant::now();
     let (url, origin) = key.address().ok_or_else(|| {
-        WireFault::Invalid("the address that gives access tokens is none".to_owned())
+        WireFault::Invalid("the address for access tokens is not valid".to_owned())
     })?;
     let reach = key.reach(&origin);
     if origin.address().is_some_and(|it| !reach.allows_literal(it)) {
-        let place = "the address that gives access tokens is none that may be reached".to_owned();
+        let place = "the address for access tokens may not be reached".to_owned();
         return Err(WireFault::Invalid(place));
     }
     let form = key.form(Timestamp::now())?;

@@ -84,7 +84,7 @@ impl Names {
             let others: BTreeSet<NameId> = slots.iter().filter_map(|slot| slot.by).collect();
             if others.len() > 1 {
                 return Err(format!(
-                    "of {}, which may have different keys, and not of '{}'; give the provider the label that it had",
+                    "for {}, which may have different keys, but not for '{}'; give the provider the label that it had",
                     self.all(&others),
                     caller.name.unwrap_or_default()
                 ));
@@ -93,7 +93,7 @@ impl Names {
         };
         if by.is_some() && of(by).any(|slot| Some(slot.key) != of(by).next().map(|it| it.key)) {
             return Err(format!(
-                "with several keys, all of '{}'; give each provider a `label` of its own, and record again",
+                "with several keys, all for '{}'; give each provider a `label` of its own, and record again",
                 self.ids
                     .iter()
                     .find_map(|(name, id)| (Some(*id) == by).then_some(name.as_str()))
@@ -184,13 +184,13 @@ mod tests {
         let two = [(Some("B"), 0), (Some("A"), 0)];
         let told = asked(&two, Some("C"), 0).expect_err("A's or B's");
         assert!(
-            told.contains("of 'A', 'B', which may have different keys, and not of 'C'"),
+            told.contains("for 'A', 'B', which may have different keys, but not for 'C'"),
             "{told}"
         );
         let keys = [(Some("A"), 0), (Some("A"), 1)];
         for tag in [0, 1, 9] {
             let told = asked(&keys, Some("A"), tag).expect_err("the first's or the second's");
-            assert!(told.contains("with several keys, all of 'A'"), "{told}");
+            assert!(told.contains("with several keys, all for 'A'"), "{told}");
         }
         assert!(asked(&keys, Some("B"), 0).is_err());
     }

@@ -55,7 +55,7 @@ pub(crate) fn carried() -> Result<Option<Carried>, Failure> {
     let carried = carried.and_then(|file| Carried::of_program(file, &path));
     carried.map_err(|error| {
         Failure::usage_from(error).help(
-            "its plugins are in it: install it again; a copy of it must be whole, and readable",
+            "the plugins are part of the program's file: install it again (a copy must be complete and readable)",
         )
     })
 }

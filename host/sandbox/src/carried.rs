@@ -144,7 +144,8 @@ impl Carried {
         if *Sha256::digest(&list) != digest {
             return Err(cut());
         }
-        let list = serde_json::from_slice(&list).map_err(|_| damaged("its list is none"))?;
+        let list = serde_json::from_slice(&list)
+            .map_err(|_| damaged("its list of plugins can't be read"))?;
         Ok(Self {
             path: path.to_owned(),
             file: Mutex::new(file),
@@ -213,7 +214,7 @@ impl Carried {
             Ok(packed)
         } else {
             let name = &part.about.name;
-            Err(self.damaged(format!("the plugin {name} has another digest in it")))
+            Err(self.damaged(format!("the digest of plugin {name} doesn't match")))
         }
     }
 

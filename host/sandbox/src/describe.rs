@@ -26,7 +26,7 @@ pub(crate) fn check(info: &Info, exported: Exported) -> Result<Schemas, Finding>
     words::check(info, exported).map_err(|what| {
         Finding::new(
             Code::P011,
-            format!("its `describe` answers nonsense: {what}"),
+            format!("its `describe` gives an answer that makes no sense: {what}"),
             "report this to the plugin's author",
         )
     })?;

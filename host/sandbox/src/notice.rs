@@ -36,7 +36,7 @@ pub enum Code {
     P009,
     /// Claims a name, prefix or assertion type that another plugin has. Raised by the embedder.
     P010,
-    /// `describe` fails or answers nonsense.
+    /// `describe` fails, or its answer makes no sense.
     P011,
     /// A JSON Schema of the plugin is not one.
     P012,

@@ -391,7 +391,7 @@ impl Sandbox {
 
 /// `P016` for a component that the program carries.
 fn not_unpacked(why: &dyn fmt::Display) -> Finding {
-    let help = "install the program again; a copy of it must be whole";
+    let help = "install the program again; a copy of it must be complete";
     Finding::new(Code::P016, format!("cannot be unpacked: {why}"), help)
 }
 

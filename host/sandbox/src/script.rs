@@ -40,7 +40,7 @@ pub(crate) fn languages(info: &abi::Info, exported: bool) -> Result<Vec<ScriptLa
     languages.map_err(|what: String| {
         Finding::new(
             Code::P011,
-            format!("its `describe` answers nonsense: {what}"),
+            format!("its `describe` gives an answer that makes no sense: {what}"),
             "report this to the plugin's author",
         )
     })
@@ -71,14 +71,14 @@ fn read(metadata_json: Option<&str>) -> Result<Vec<ScriptLanguage>, String> {
         };
         for extension in &language.extensions {
             if !seen.insert(extension.clone()) {
-                return Err(format!("the extension `{extension}` is there twice"));
+                return Err(format!("the extension `{extension}` is listed twice"));
             }
         }
         if languages
             .iter()
             .any(|other: &ScriptLanguage| other.name == language.name)
         {
-            return Err(format!("the language `{}` is there twice", language.name));
+            return Err(format!("the language `{}` is listed twice", language.name));
         }
         languages.push(language);
     }

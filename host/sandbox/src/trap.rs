@@ -53,7 +53,7 @@ pub(crate) fn finding(error: &wasmtime::Error, around: &Circumstances) -> Findin
     }
     if error.is::<ResourceTableError>() {
         return crashed(
-            "crashed: used a stream or timer that it has not, or opened too many",
+            "crashed: used a stream or timer that doesn't exist, or opened too many",
             around,
         );
     }
@@ -112,7 +112,7 @@ fn over_time(around: &Circumstances) -> Finding {
     Finding::new(
         Code::C104,
         format!(
-            "ran or slept longer than {} s, waiting for answers not counted",
+            "ran or slept longer than {} s (waiting for answers doesn't count)",
             limit.as_secs_f64()
         ),
         "the plugin may loop on this input; raise `limits.cpu_ms` of the plugin if it needs more",

@@ -80,7 +80,7 @@ proptest! {
                 Ok(found) => prop_assert_eq!(&found, code),
                 Err(error) => {
                     let text = error.to_string();
-                    prop_assert!(text.contains("has another digest in it"), "{}", text);
+                    prop_assert!(text.contains("doesn't match"), "{}", text);
                 }
             }
         }

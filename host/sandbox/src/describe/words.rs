@@ -94,7 +94,7 @@ fn served(info: &Info) -> Result<(), String> {
     for prefix in &info.provider_prefixes {
         name("a provider prefix", prefix)?;
         if !seen.insert(prefix) {
-            return Err(format!("provider prefix `{prefix}` is there twice"));
+            return Err(format!("provider prefix `{prefix}` is listed twice"));
         }
     }
     let mut seen = HashSet::new();
@@ -111,7 +111,7 @@ fn served(info: &Info) -> Result<(), String> {
         }
         if !seen.insert(&assertion.name) {
             return Err(format!(
-                "assertion type `{}` is there twice",
+                "assertion type `{}` is listed twice",
                 assertion.name
             ));
         }
@@ -207,7 +207,7 @@ fn scheme(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "credential scheme `{}` is none of bearer, basic, header:<name>, query:<name>, \
+        "credential scheme `{}` is not one of bearer, basic, header:<name>, query:<name>, \
          aws-sigv4:<service>, google-adc",
         one_line(text, MAX_NAME)
     ))

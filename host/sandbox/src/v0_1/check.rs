@@ -102,7 +102,7 @@ pub(crate) fn grade(answer: &Result<Grade, Error>) -> Checked {
         if !names.insert(name) {
             return Err(Violation {
                 field: "grade.named-scores".into(),
-                what: format!("the name '{}' is there twice", excerpt(name)),
+                what: format!("the name '{}' appears twice", excerpt(name)),
                 excerpt: String::new(),
             });
         }
@@ -216,7 +216,7 @@ fn price(field: &str, value: f64) -> Checked {
     }
     Err(Violation {
         field: field.into(),
-        what: format!("is {value}, which is less than nothing"),
+        what: format!("is {value}, which is negative"),
         excerpt: String::new(),
     })
 }

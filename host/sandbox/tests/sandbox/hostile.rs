@@ -58,7 +58,7 @@ async fn each_misbehaviour_has_its_code() {
             Code::C109,
             "grade.metadata-json is not JSON at byte 219",
         ),
-        ("twice", Code::C109, "'tone' is there twice"),
+        ("twice", Code::C109, "'tone' appears twice"),
         (
             "last-words",
             Code::C101,

@@ -25,7 +25,7 @@ impl Kind {
     pub(crate) const ALL: [(Self, &'static str, &'static str); 5] = [
         (Self::Worse, "worse", "got worse"),
         (Self::Better, "better", "got better"),
-        (Self::Otherwise, "otherwise", "failed otherwise"),
+        (Self::Otherwise, "otherwise", "failed in another way"),
         (Self::Score, "score", "another score"),
         (Self::Answer, "answer", "another answer"),
     ];

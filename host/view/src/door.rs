@@ -89,7 +89,7 @@ impl Door {
         };
         if !kept.as_deref().is_some_and(|kept| same(kept, token)) {
             return Entry::Refused(
-                "this address was used already, or is none; start `runner view` again",
+                "this address was used already, or is not valid; start `runner view` again",
             );
         }
         *kept = None;

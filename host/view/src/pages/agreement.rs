@@ -30,7 +30,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
                 @if !said.is_empty() { a href={ (at) "?only=rated" } { "Show them" } " · " a href={ (at) "/annotations.json" } { "Save as JSON" } }
             }
             @if agreement.is_empty() {
-                p.empty { "Give cases a thumb up or down on their pages (keys + and -); here is then how far each metric agrees." }
+                p.empty { "Give cases a thumb up or down on their pages (keys + and -); this page then shows how far each metric agrees." }
             } @else {
                 div.scroll tabindex="0" role="region" aria-label="Agreement" { table {
                     thead { tr {
@@ -46,7 +46,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
                         td.n { (figures::count(pairs.better)) } td.n { (figures::count(pairs.neither)) }
                     } } }
                 } }
-                p.hint { "A thumb up is a person's yes. Kappa is the agreement beyond chance: 1 is all of it, 0 none; – where one side always says the same." }
+                p.hint { "A thumb up counts as yes. Kappa is the agreement beyond chance: 1 is full agreement, 0 none; – means that one side always gives the same verdict." }
             }
         },
     )))

@@ -211,7 +211,7 @@ fn assertion(component: &Component) -> Markup {
             }
             @if let Some(value) = value.filter(|it| !it.is_null()) { details open[text_of(value).len() < 200] { summary { "Expected" } pre { (block(&text_of(value))) } } }
             @if let Some(prompt) = prompt { details { summary { "What the judge was asked" } (transcript::prompt(&text_of(prompt))) } }
-            @if !more.is_empty() { details { summary { "What the judge answered beside" } (json(&Value::Object(more))) } }
+            @if !more.is_empty() { details { summary { "What else the judge answered" } (json(&Value::Object(more))) } }
         }
     }
 }
@@ -231,7 +231,7 @@ fn answered(record: &Record) -> Markup {
             h2 { "Answer" }
             @if let Some(reasoning) = &response.reasoning { details open { summary { "Reasoning" } (rendered(reasoning)) } }
             (transcript::answer(&response.output))
-            @if !response.metadata.is_empty() { details { summary { "What the provider said beside" } (json(&Value::Object(response.metadata.clone()))) } }
+            @if !response.metadata.is_empty() { details { summary { "What else the provider reported" } (json(&Value::Object(response.metadata.clone()))) } }
             @if let Some(raw) = &response.raw { details { summary { "Raw response" } (json(raw)) } }
         }
     }

@@ -277,7 +277,7 @@ fn cases(
             a href=(at(None, 0)) aria-current=[kind.is_none().then_some("page")] { "all " (figures::count(comparison.differences.len() as u64)) }
             @for (it, word, label) in Kind::ALL { a href=(at(Some(word), 0)) aria-current=[(kind == Some(it)).then_some("page")] { (label) " " (figures::count(count(it))) } }
         }
-        @if shown.is_empty() { p.empty { "No case is like that." } }
+        @if shown.is_empty() { p.empty { "No case matches." } }
         @for case in shown { (case) }
         nav.pages aria-label="Pages" {
             @if page > 0 { a rel="prev" href=(at(word, page - 1)) { "Previous" } }

@@ -150,14 +150,16 @@ pub(super) fn count(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply,
     let run = site.store.run(id)?;
     let address = Address::read(query);
     if lookup_note(site, &run, &address).is_some() {
-        return Ok(Reply::Page(html! { "Not all of the run was read yet." }));
+        return Ok(Reply::Page(
+            html! { "The run has not been read completely yet." },
+        ));
     }
     let (tests, cases) = site.store.count_tests(id, &address.wanted)?;
     let tests = figures::counted(tests, "test", "tests");
     let cases = figures::counted(cases, "case", "cases");
     Ok(Reply::Page(html! {
         span {
-            @if address.is_filtered() { (tests) " with " (cases) " like that" } @else { (tests) ", " (cases) }
+            @if address.is_filtered() { (tests) " with " (cases) " that match" } @else { (tests) ", " (cases) }
         }
     }))
 }

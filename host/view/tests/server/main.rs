@@ -183,7 +183,7 @@ fn filters_and_pages_are_in_the_address() {
     assert!(
         served
             .get("/runs/run-1/count?verdict=failed")
-            .contains("15 tests with 30 cases like that")
+            .contains("15 tests with 30 cases that match")
     );
 }
 

@@ -73,7 +73,7 @@ pub(super) fn render(
         .filter(|_| page.later)
         .map(|it| From::After(it.0, it.1));
     Ok(html! {
-        @if body.is_empty() { p.empty { "No test is like that." } } @else {
+        @if body.is_empty() { p.empty { "No test matches." } } @else {
             div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
                 table.matrix {
                     thead { tr {

@@ -33,7 +33,7 @@ fn asked(finished: &Finished, file: &str) -> Vec<String> {
     let rest = finished
         .stderr
         .strip_prefix(&format!(
-            "error: rows of {file} ask for what needs your agreement, since data gives values only; nothing was sent:\n"
+            "error: rows of {file} ask for permissions that need your agreement, since data gives values only; nothing was sent:\n"
         ))
         .unwrap_or_else(|| panic!("{}", finished.stderr));
     let (lines, help) = rest.split_once("help: ").expect("what to do");

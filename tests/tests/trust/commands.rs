@@ -62,7 +62,7 @@ fn what_is_taken_back_has_to_be_there_or_to_be_remembered() {
     refused.expect_code(2);
     assert_eq!(
         refused.stderr,
-        "error: typo.yaml is not there, and nothing was agreed to for a folder of that name\n\
+        "error: typo.yaml does not exist, and nothing was agreed to for a folder of that name\n\
          help: `runner trust --list` names the folders\n"
     );
     run.clone().arg("eval").finish().expect_code(0);
@@ -122,7 +122,7 @@ fn everything_is_shown_without_a_question_and_the_code_says_whether_it_is_agreed
     let show = run.clone().args(["trust", "--show"]);
     let open = show.clone().finish();
     open.expect_code(2);
-    let heading = "the config asks for what needs your agreement; not agreed to:\n";
+    let heading = "the config asks for permissions that need your agreement; not agreed to:\n";
     assert_eq!(
         (&*open.stdout, &*open.stderr),
         (&*format!("{heading}{line}"), "")

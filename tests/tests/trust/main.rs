@@ -38,7 +38,7 @@ fn refused(address: &str) -> String {
 /// `command` is the one that asks.
 fn refused_with(address: &str, command: &str) -> String {
     format!(
-        "error: the config asks for what needs your agreement; nothing was sent:\n  \
+        "error: the config asks for permissions that need your agreement; nothing was sent:\n  \
          promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to {address}\n\
          help: to agree, run `{command}`. In CI, if you trust everything it checks out, set RUNNER_TRUST=config.\n"
     )

@@ -37,7 +37,7 @@ fn is_nowhere(text: &str, finished: &Finished) {
 #[test]
 fn a_variable_is_written_into_results_only_when_that_was_agreed_to() {
     let config = "env: { SECRET: }\nprompts: ['{{ env.SECRET | reverse }}']\nproviders: [echo]\noutputPath: out.json\n";
-    let refusal = "error: the config asks for what needs your agreement; nothing was sent:\n  \
+    let refusal = "error: the config asks for permissions that need your agreement; nothing was sent:\n  \
          promptfooconfig.yaml:2:11: let the value of the environment variable SECRET appear in results and files\n\
          note: none of this is read before you agree; what else is asked for is found after it\n\
          help: to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=config.\n";
@@ -160,7 +160,8 @@ fn problems_that_may_quote_are_told_once_it_is_agreed_to() {
             } else {
                 ":\n"
             };
-            let begins = format!("error: the config asks for what needs your agreement{end}  ");
+            let begins =
+                format!("error: the config asks for permissions that need your agreement{end}  ");
             let note = "\nnote: none of this is read before you agree; what else is asked for is found after it\nhelp: ";
             assert!(
                 told.starts_with(&begins) && told.contains(note),

@@ -35,7 +35,7 @@ fn a_person_is_asked_one_question_and_only_yes_is_yes() {
     let asked = yes.stdout.replace('\r', "");
     let folder = yes.again().project().display().to_string();
     let question = format!(
-        "the config asks for what needs your agreement:\n  \
+        "the config asks for permissions that need your agreement:\n  \
          promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to {address}\n\
          Allow this, and remember it for configs in {folder}? [y/N] "
     );

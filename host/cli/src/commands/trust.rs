@@ -66,7 +66,7 @@ fn meant(path: &Path, cwd: &Path, all: &Folders) -> Result<PathBuf, Failure> {
         return Ok(folder);
     }
     let message = format!(
-        "{} is not there, and nothing was agreed to for a folder of that name",
+        "{} does not exist, and nothing was agreed to for a folder of that name",
         path.display()
     );
     Err(Failure::usage(message).help("`runner trust --list` names the folders"))

@@ -149,12 +149,12 @@ pub(super) fn question(
 fn too_much(lines: &[String], around: [&String; 2]) -> Option<String> {
     if lines.len() > MOST_LINES {
         let requests = figures::count(lines.len() as u64);
-        return Some(format!("{requests} requests are too many"));
+        return Some(format!("there are {requests} requests, too many"));
     }
     let texts = lines.iter().chain(around);
     let longest = texts.map(|text| text.chars().count()).max()?;
     let characters = figures::count(longest as u64);
-    (longest > LONGEST_LINE).then(|| format!("a request of {characters} characters is too long"))
+    (longest > LONGEST_LINE).then(|| format!("a request has {characters} characters, too many"))
 }
 
 /// For whom an answer is remembered.
@@ -215,9 +215,11 @@ fn refused_needs(needs: &[&Need], purpose: Purpose, command: &Asking) -> String 
 /// Who asks.
 fn heading(needs: &[&Need]) -> String {
     match rows(needs) {
-        None => "the config asks for what needs your agreement".to_owned(),
+        None => "the config asks for permissions that need your agreement".to_owned(),
         Some(rows) => {
-            format!("{rows} ask for what needs your agreement, since data gives values only")
+            format!(
+                "{rows} ask for permissions that need your agreement, since data gives values only"
+            )
         }
     }
 }
@@ -321,10 +323,12 @@ mod tests {
     fn a_question_names_each_thing_with_its_place_and_what_yes_means() {
         assert_eq!(
             asked(&[need("KEY", Origin::Config)]),
-            Ok("the config asks for what needs your agreement:\n  \
+            Ok(
+                "the config asks for permissions that need your agreement:\n  \
                 c.yaml:3:5: send the environment variable KEY to https://a.example\n\
                 Allow this, and remember it for configs in /evals? [y/N] "
-                .to_owned())
+                    .to_owned()
+            )
         );
     }
 
@@ -336,7 +340,7 @@ mod tests {
         };
         assert_eq!(
             asked(&[need]),
-            Ok("the config asks for what needs your agreement:\n  \
+            Ok("the config asks for permissions that need your agreement:\n  \
                 c.yaml:3:5: read the file /home/ada/notes.txt\n\
                 note: the contents of a file that is read may go to any server that the config names, now or later\n\
                 Allow this, and remember it for configs in /evals? [y/N] "
@@ -352,7 +356,7 @@ mod tests {
         assert_eq!(groups.len(), 2);
         assert_eq!(
             heading(&groups[1]),
-            "rows of 'rows␛.csv' ask for what needs your agreement, since data gives values only"
+            "rows of 'rows␛.csv' ask for permissions that need your agreement, since data gives values only"
         );
     }
 
@@ -373,9 +377,12 @@ mod tests {
         let file = "f".repeat(1000);
         let rows = [need("A", Origin::data(Path::new(&file), "/f".into()))];
         let table = [
-            (rows.as_slice(), "characters is too long for one question"),
-            (many.as_slice(), "51 requests are too many for one question"),
-            (long.as_slice(), "characters is too long for one question"),
+            (rows.as_slice(), "characters, too many for one question"),
+            (
+                many.as_slice(),
+                "there are 51 requests, too many for one question",
+            ),
+            (long.as_slice(), "characters, too many for one question"),
         ];
         for (needs, reason) in table {
             let refused = asked(needs).expect_err("too long");
@@ -410,9 +417,9 @@ mod tests {
         let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
         let needs = [need("A", Origin::Config), need("B", data)];
         let refused = |purpose| refusal(&needs, More::Follows, purpose, &asking()).render();
-        let looked = "error: the config asks for what needs your agreement:\n  \
+        let looked = "error: the config asks for permissions that need your agreement:\n  \
             c.yaml:3:5: send the environment variable A to https://a.example\n\
-            error: rows of rows.csv ask for what needs your agreement, since data gives values only:\n  \
+            error: rows of rows.csv ask for permissions that need your agreement, since data gives values only:\n  \
             c.yaml:3:5: send the environment variable B to https://a.example\n\
             note: none of this is read before you agree; what else is asked for is found after it\n\
             help: to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=data.";
@@ -427,7 +434,7 @@ mod tests {
         let needs = [need("A", Origin::Config), need("B", Origin::Config)];
         assert_eq!(
             told(&needs, &needs[1..], More::Follows),
-            "the config asks for what needs your agreement; not agreed to:\n  \
+            "the config asks for permissions that need your agreement; not agreed to:\n  \
              c.yaml:3:5: send the environment variable B to https://a.example\n\
              agreed to:\n  \
              c.yaml:3:5: send the environment variable A to https://a.example\n\

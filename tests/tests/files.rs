@@ -44,7 +44,7 @@ fn a_config_makes_an_end_of_no_file_but_results() {
         (
             "",
             format!(
-                "error: can't write {}: what is there holds no results\n\
+                "error: can't write {}: the existing file holds no results\n\
              help: the config's outputPath replaces results only: name another file there, remove this one, \
              or name it yourself with -o\n",
                 shown.display()

@@ -128,7 +128,7 @@ fn a_summary_says_what_is_worse_than_in_an_earlier_run() {
     let first = first.again().config(&worse).args(line).finish();
     first.expect_code(100);
     let summary = first.read("out.md");
-    let told = "<b>1 passed before and not any more</b>; 0 pass now.</p>";
+    let told = "<b>1 passed before but not now</b>; 0 pass now.</p>";
     assert!(summary.contains(told), "{summary}");
     let case = "<tr><td><code>test 0, column 0: name=Ada</code></td><td><code>Expected output to contain &quot;Bea&quot;</code></td></tr>";
     assert!(summary.contains(case), "{summary}");

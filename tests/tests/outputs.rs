@@ -309,7 +309,7 @@ fn regressions(first: &Finished, before: &str) {
     let allowed = gated("regression:50%");
     allowed.expect_code(0);
     let last =
-        "\nNo regression: 1 of 2 cases (50.0 %) passed before and not any more, at most 50 % may\n";
+        "\nNo regression: 1 of 2 cases (50.0 %) passed before but not now, at most 50 % may\n";
     assert!(allowed.stdout.ends_with(last), "{}", allowed.stdout);
     let line = ["diff", before, "--fail-on", "regression", "--json"];
     let gated = first.again().args(line).finish();
@@ -318,7 +318,7 @@ fn regressions(first: &Finished, before: &str) {
         gated.stdout_json()["failOn"],
         json!({
             "regression": { "mostPercent": 0.0, "broke": 1, "cases": 2 }, "notRun": 0, "exitCode": 100,
-            "reason": "1 of 2 cases (50.0 %) passed before and not any more, none may",
+            "reason": "1 of 2 cases (50.0 %) passed before but not now, none may",
         })
     );
 }

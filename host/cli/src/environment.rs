@@ -40,7 +40,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_GOOGLE_TOKEN_URL",
-        about: "address that gives access tokens for a key of Google's (default: Google's own)",
+        about: "address that gives access tokens for a Google key (default: Google's own)",
     },
     Variable {
         name: "RUNNER_LOG",
@@ -64,11 +64,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_LEFT_FREE",
-        about: "mebibytes of the disk of runs.db that results leave free (default 256, a twentieth of a small disk) *",
+        about: "MiB that results leave free on the disk of runs.db (default 256, or a twentieth of a small disk) *",
     },
     Variable {
         name: "RUNNER_MEMORY_LIMIT",
-        about: "mebibytes of memory beyond which the program ends itself (default 12288, or three quarters of the machine) *",
+        about: "MiB of memory beyond which the program ends itself (default 12288, or three quarters of the machine) *",
     },
     Variable {
         name: "RUNNER_CACHE_TTL",
@@ -204,7 +204,7 @@ impl Environment {
     /// # Errors
     /// When it is none.
     pub(crate) fn mebibytes(&self, name: &str) -> Result<Option<u64>, Failure> {
-        let mebibytes = self.number(name, "mebibytes")?;
+        let mebibytes = self.number(name, "MiB")?;
         Ok(mebibytes.map(|number| number.saturating_mul(1 << 20)))
     }
 

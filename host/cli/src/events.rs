@@ -61,7 +61,7 @@ impl EventsFile {
         let Some(path) = path else { return Ok(None) };
         let shown = path.display();
         if STREAMS.iter().any(|stream| path == Path::new(stream)) {
-            let message = format!("can't write events to {shown}: it has other talk on it");
+            let message = format!("can't write events to {shown}: other output is written there");
             return Err(Failure::usage(message).help("name a file or a named pipe"));
         }
         if outputs.iter().any(|output| output.path() == path) {
@@ -181,7 +181,7 @@ impl Writer {
             self.failed.store(true, Ordering::Release);
             let path = self.path.display();
             self.talk
-                .warning(&format!("{path}: no more events are written: {error}"));
+                .warning(&format!("{path}: events are no longer written: {error}"));
         }
     }
 }

@@ -72,7 +72,7 @@ fn too_much(limit: u64) -> Failure {
         "the program takes more than {mib} MiB of memory, with what it has started, so it has ended"
     );
     Failure::from(error).help(
-        "results that were stored are kept, see `runner list` and `eval --resume`; a smaller -j takes less; RUNNER_MEMORY_LIMIT sets another limit, in mebibytes",
+        "results that were stored are kept, see `runner list` and `eval --resume`; a smaller -j takes less; RUNNER_MEMORY_LIMIT sets another limit, in MiB",
     )
 }
 

@@ -210,7 +210,7 @@ fn lane_line(notice: &LaneNotice) -> Option<String> {
 fn throttled_line(lane: &str, retry_after: Option<Duration>) -> String {
     let lane = visible::line(lane);
     match retry_after.map(figures::duration) {
-        Some(wait) => format!("throttled: {lane}: the server asks to wait {wait}"),
+        Some(wait) => format!("throttled: {lane}: the server asks for a wait of {wait}"),
         None => format!("throttled: {lane}"),
     }
 }
@@ -261,7 +261,7 @@ mod tests {
         );
         assert_eq!(
             throttled_line(lane, Some(wait)),
-            "throttled: api.example.com/m: the server asks to wait 2.1 s"
+            "throttled: api.example.com/m: the server asks for a wait of 2.1 s"
         );
         assert_eq!(throttled_line(lane, None), "throttled: api.example.com/m");
     }

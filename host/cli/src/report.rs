@@ -332,7 +332,7 @@ fn derived(text: &mut String, summary: &Summary) {
         let names = MOST_METRIC_NAMES >> 20;
         let _ = writeln!(
             text,
-            "{scores} in no sum: a run sums at most {most} metrics of its columns, with {names} MiB of names. Each is in its row."
+            "{scores} left out of the sums: a run sums at most {most} metrics of its columns, with {names} MiB of names. Each is in its row."
         );
     }
 }
@@ -423,7 +423,7 @@ fn ending(summary: &Summary) -> Option<String> {
     match (summary.end, summary.not_run()) {
         (_, 0) | (End::Finished, _) => None,
         (End::StoreFailed, _) => Some(format!(
-            "Stopped since the database took no more results: {not_run} not run. To go on: runner eval --resume {}",
+            "Stopped because the database took no more results: {not_run} not run. To go on: runner eval --resume {}",
             summary.run_id
         )),
         (End::Interrupted, _) => Some(format!(
@@ -431,7 +431,7 @@ fn ending(summary: &Summary) -> Option<String> {
             summary.run_id
         )),
         (End::TimeLimit, _) => Some(format!(
-            "Stopped by the time limit of the run: {not_run} not run. To go on: runner eval --resume {0}, and for what was cut off at work: runner retry {0}",
+            "Stopped by the time limit of the run: {not_run} not run. To go on: runner eval --resume {0}, and to run again what was cut off: runner retry {0}",
             summary.run_id
         )),
     }

@@ -162,7 +162,7 @@ fn names_of_scores_are_bounded_and_not_obeyed() {
     let metrics = &many.finished.json("out.json")["results"]["prompts"][0]["metrics"];
     let named = metrics["namedScores"].as_object().expect("sums");
     assert_eq!(named.len(), 10_000);
-    let said = "14,001 named scores are in no sum: a run sums at most 10,000 metrics of its columns, with 4 MiB of names.";
+    let said = "14,001 named scores are left out of the sums: a run sums at most 10,000 metrics of its columns, with 4 MiB of names.";
     assert!(
         many.finished.stdout.contains(said),
         "{}",

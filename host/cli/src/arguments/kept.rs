@@ -96,12 +96,12 @@ pub(crate) struct Diff {
     /// Show at most N cases of each kind of change
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>, conflicts_with = "json")]
     pub(crate) rows: usize,
-    /// End with exit code 100 if a case passed before and does not any more, or more than N % of the cases
+    /// End with exit code 100 if a case passed before but does not now, or more than N % of the cases
     #[arg(long, value_name = "regression[:N%]", value_parser = regression)]
     pub(crate) fail_on: Option<Regression>,
 }
 
-/// How many of the cases that are in both runs may have passed before and not any more.
+/// How many of the cases that are in both runs may have passed before but not now.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Regression {
     /// Percent, 0 to 100.

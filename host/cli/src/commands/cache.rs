@@ -99,12 +99,12 @@ fn told(error: StoreError) -> Failure {
         }
         StoreError::Create { source, .. } => {
             return Failure::usage(format!("{error}: {source}"))
-                .help("or run without it: --no-cache");
+                .help("run without the cache: --no-cache");
         }
         _ => return Failure::from(anyhow::Error::new(error)),
     };
     Failure::usage(error).help(format!(
-        "delete {path}, no results are lost; or run without it: --no-cache"
+        "delete {path} (no results are lost), or run without the cache: --no-cache"
     ))
 }
 
@@ -244,7 +244,7 @@ abababababab  2023-11-14 22:13  2.0 KiB  https://api.acme.com/v1  gpt␛
         assert_eq!(
             failure.render(),
             "error: /x/cache.db is damaged\n\
-             help: delete /x/cache.db, no results are lost; or run without it: --no-cache"
+             help: delete /x/cache.db (no results are lost), or run without the cache: --no-cache"
         );
     }
 }

@@ -195,7 +195,8 @@ fn database(setting: &Setting, now: Timestamp) -> Finding {
                 when(run.created_at_ms, &TimeZone::system())
             );
             if run.created_at_ms > now.as_millisecond() {
-                let help = "that is to come, so a clock is wrong\nhelp: set this machine's clock";
+                let help =
+                    "that is in the future, so a clock is wrong\nhelp: set this machine's clock";
                 return Finding::doubtful("database", format!("{text}: {help}"));
             }
             Finding::good("database", text)
@@ -231,7 +232,10 @@ fn terminal(setting: &Setting) -> String {
 
 fn encryption() -> Finding {
     match runner_gateway::tls() {
-        Ok(()) => Finding::good("encryption", "there are certificates to know servers by"),
+        Ok(()) => Finding::good(
+            "encryption",
+            "certificates of authorities were found, so servers can be verified",
+        ),
         Err(why) => Finding::doubtful(
             "encryption",
             format!(
@@ -246,7 +250,8 @@ fn clock(now: Timestamp) -> Finding {
     let utc = now.to_zoned(TimeZone::UTC);
     let shown = utc.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
     if utc.date() < civil::date(2026, 1, 1) {
-        let help = "servers' certificates are not valid then\nhelp: set this machine's clock";
+        let help =
+            "servers' certificates are not valid at that date\nhelp: set this machine's clock";
         return Finding::doubtful("clock", format!("{shown}: {help}"));
     }
     Finding::good("clock", shown)
@@ -258,7 +263,7 @@ fn memory() -> String {
             "a run may take {} MiB; RUNNER_MEMORY_LIMIT sets another limit",
             figures::count(limit >> 20)
         ),
-        None => "the system doesn't say what there is, so no limit is kept to".to_owned(),
+        None => "the system doesn't say how much memory there is, so there is no limit".to_owned(),
     }
 }
 

@@ -213,7 +213,7 @@ fn exchanges(
 fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
     let failure = recording.failure();
     if let Some(why) = &failure {
-        let failure = Failure::usage(format!("the recording is not whole: {why}"));
+        let failure = Failure::usage(format!("the recording is incomplete: {why}"));
         setting.talk.line(&failure.render());
     }
     failure.is_none()

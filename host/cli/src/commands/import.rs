@@ -71,8 +71,8 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
         return Err(refuse(why));
     }
     if survey.twice > 0 {
-        let rows = figures::counted(survey.twice, "row takes", "rows take");
-        let warning = format!("{named}: {rows} the place of an earlier one of the same case");
+        let rows = figures::counted(survey.twice, "row replaces", "rows replace");
+        let warning = format!("{named}: {rows} an earlier one of the same case");
         setting.talk.warning(&warning);
     }
     let store = setting.store()?;

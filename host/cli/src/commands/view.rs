@@ -30,7 +30,7 @@ pub(super) fn run(arguments: &View, setting: &Setting) -> Result<u8, Failure> {
     let next = if opened {
         "the browser shows it"
     } else {
-        "open this address in a browser; it is good for once"
+        "open this address in a browser; it works only once"
     };
     setting
         .talk

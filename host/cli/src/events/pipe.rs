@@ -63,7 +63,7 @@ impl Pipe {
         match self.ended.recv_timeout(patience) {
             Ok(ended) => ended,
             Err(RecvTimeoutError::Timeout) => {
-                let why = "nobody reads it, or not to its end";
+                let why = "nobody reads it, or the reader stopped early";
                 Err(io::Error::new(io::ErrorKind::TimedOut, why))
             }
             Err(RecvTimeoutError::Disconnected) => Err(lost()),

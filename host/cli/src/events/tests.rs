@@ -285,11 +285,11 @@ fn a_place_that_cannot_be_written_is_refused_before_the_run() -> anyhow::Result<
         ),
         (
             PathBuf::from("-"),
-            "error: can't write events to -: it has other talk on it\nhelp: name a file or a named pipe".to_owned(),
+            "error: can't write events to -: other output is written there\nhelp: name a file or a named pipe".to_owned(),
         ),
         (
             PathBuf::from("/dev/stdout"),
-            "error: can't write events to /dev/stdout: it has other talk on it\nhelp: name a file or a named pipe".to_owned(),
+            "error: can't write events to /dev/stdout: other output is written there\nhelp: name a file or a named pipe".to_owned(),
         ),
     ];
     for (path, message) in table {

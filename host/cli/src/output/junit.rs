@@ -126,7 +126,7 @@ fn record(texts: &TextByPlace<'_>, test_idx: u32, prompt_idx: u32) -> anyhow::Re
         test_idx,
         prompt_idx,
     };
-    let text = texts(place)?.context("results are gone meanwhile")?;
+    let text = texts(place)?.context("results were deleted in the meantime")?;
     let mut record = parsed(&text)?;
     (record.test_idx, record.prompt_idx) = (test_idx, prompt_idx);
     Ok(record)

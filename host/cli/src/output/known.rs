@@ -34,7 +34,7 @@ pub(super) fn holds_results(file: &File, format: Format) -> io::Result<bool> {
         0 => return Ok(true),
         bytes if bytes > MOST_BYTES => {
             let gib = MOST_BYTES >> 30;
-            let message = format!("what is there is larger than {gib} GiB");
+            let message = format!("the existing file is larger than {gib} GiB");
             return Err(io::Error::other(message));
         }
         _ => {}

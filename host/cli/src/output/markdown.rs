@@ -39,7 +39,7 @@ pub(crate) struct Against {
     pub(crate) run_id: String,
     /// Cases that are in both runs.
     pub(crate) cases: u64,
-    /// Those of them that passed before and not any more.
+    /// Those of them that passed before but not now.
     pub(crate) broke: u64,
     /// Those that pass now.
     pub(crate) fixed: u64,
@@ -158,7 +158,7 @@ fn compared(text: &mut String, against: &Against) {
     let (broke, fixed) = (figures::count(*broke), figures::count(*fixed));
     let _ = writeln!(
         text,
-        "\n#### Regressions\n\n<p>Of {cases} that are also in {run}, <b>{broke} passed before and not any more</b>; {fixed} pass now.</p>"
+        "\n#### Regressions\n\n<p>Of {cases} that are also in {run}, <b>{broke} passed before but not now</b>; {fixed} pass now.</p>"
     );
     if !against.significance.is_empty() {
         text.push_str("\n<ul>\n");

@@ -30,7 +30,7 @@ impl Place {
     /// When it can't be written there, or must not.
     pub(super) fn of(path: &OutputPath, format: Format) -> io::Result<Self> {
         let place = path.now().ok_or_else(|| {
-            io::Error::other("what is there belongs to the system and is never written")
+            io::Error::other("this file belongs to the system and is never written")
         })?;
         let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -43,7 +43,7 @@ impl Place {
             && let Some(file) = place.folder.open(&place.name)?
             && !holds_results(&file, format)?
         {
-            return Err(io::Error::other("what is there holds no results"));
+            return Err(io::Error::other("the existing file holds no results"));
         }
         Ok(place)
     }

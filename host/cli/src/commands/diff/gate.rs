@@ -85,7 +85,7 @@ fn regressed(broke: u64, cases: u64) -> String {
         figures::counted(cases, "case", "cases"),
     );
     let broke = figures::count(broke);
-    format!("{broke} of {of} ({share}) passed before and not any more")
+    format!("{broke} of {of} ({share}) passed before but not now")
 }
 
 #[cfg(test)]
@@ -116,7 +116,7 @@ mod tests {
                 0,
                 &[(1, 99), (0, 100)],
                 7,
-                "1 of 200 cases (0.5 %) passed before and not any more, none may",
+                "1 of 200 cases (0.5 %) passed before but not now, none may",
             ),
             (0.5, 0, &[(1, 99), (0, 100)], 0, ""),
             (
@@ -124,7 +124,7 @@ mod tests {
                 0,
                 &[(1, 99), (1, 99)],
                 7,
-                "2 of 200 cases (1.0 %) passed before and not any more, at most 0.5 % may",
+                "2 of 200 cases (1.0 %) passed before but not now, at most 0.5 % may",
             ),
             (100.0, 0, &[(4, 0)], 0, ""),
             (

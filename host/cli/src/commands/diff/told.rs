@@ -171,7 +171,7 @@ fn changes(changes: &Changes<'_>, totals: &Totals) -> String {
     }
     if changes.are_more {
         let told = figures::count(MOST_CHANGES as u64);
-        let _ = writeln!(text, "  … and more: the first {told} are told");
+        let _ = writeln!(text, "  … and more; only the first {told} are shown");
     }
     let about = [
         ("prompt", "was rendered differently"),
@@ -285,9 +285,9 @@ pub(super) fn example(case: &Compared<'_>) -> (String, String) {
 
 fn title(kind: Kind) -> &'static str {
     match kind {
-        Kind::Broke => "Passed before and not any more",
+        Kind::Broke => "Passed before but not now",
         Kind::Fixed => "Pass now",
-        Kind::Otherwise => "Don't pass in another way",
+        Kind::Otherwise => "Still not passing, in another way",
         Kind::Score => "Another score",
         Kind::Answer => "Another answer, judged the same",
         Kind::Same => "The same",

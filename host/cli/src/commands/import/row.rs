@@ -31,8 +31,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         let is_other = |field: &Value| field.as_bool().is_some_and(|it| it != passed);
         // The outcome alone is read: what stands beside it must not say something else.
         if is_other(&row["success"]) || passed && row["gradingResult"]["pass"] == false {
-            let why =
-                "`outcome` says that it passed, or not, and the fields beside it the opposite";
+            let why = "`outcome` contradicts `success` or `gradingResult.pass`: one says that it passed, the other that it didn't";
             return Err(Unreadable(why.to_owned()));
         }
         return serde_json::from_value(row).map_err(|error| Unreadable(error.to_string()));

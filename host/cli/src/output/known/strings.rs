@@ -34,7 +34,7 @@ impl<R: Read> Read for BoundedStrings<R> {
                 (Some(_), b'"') if !self.is_escaped => None,
                 (Some(LONGEST), _) => {
                     let mib = LONGEST >> 20;
-                    let message = format!("a text in what is there is longer than {mib} MiB");
+                    let message = format!("a text in the existing file is longer than {mib} MiB");
                     return Err(io::Error::other(message));
                 }
                 (Some(length), _) => Some(length + 1),
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_text_ends_where_its_quote_is_not_escaped() {
-        let too_long = Err("a text in what is there is longer than 64 MiB".to_owned());
+        let too_long = Err("a text in the existing file is longer than 64 MiB".to_owned());
         for (parts, filler, fits) in [
             (&["{\"", "\":1}"][..], LONGEST, true),
             (&["{\"", "\":1}"], LONGEST + 1, false),

@@ -177,7 +177,7 @@ fn a_hole_without_end_is_not_read() {
         let file = tempfile::tempfile().expect("a file");
         file.set_len(1 << 40).expect("a hole");
         let error = holds_results(&file, format).expect_err("it is too large");
-        assert_eq!(error.to_string(), "what is there is larger than 4 GiB");
+        assert_eq!(error.to_string(), "the existing file is larger than 4 GiB");
     }
 }
 

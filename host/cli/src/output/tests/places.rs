@@ -53,7 +53,7 @@ fn a_config_replaces_results_and_nothing_else() -> anyhow::Result<()> {
         assert_eq!(
             of_config(path.clone()).expect_err(name),
             format!(
-                "error: can't write {shown}: what is there holds no results\n\
+                "error: can't write {shown}: the existing file holds no results\n\
                  help: the config's outputPath replaces results only: name another file there, \
                  remove this one, or name it yourself with -o"
             )
@@ -62,7 +62,7 @@ fn a_config_replaces_results_and_nothing_else() -> anyhow::Result<()> {
         let error = put(&output).expect_err(name);
         assert_eq!(
             format!("{error:#}"),
-            format!("can't write {shown}: what is there holds no results")
+            format!("can't write {shown}: the existing file holds no results")
         );
         assert_eq!(fs::read_to_string(&path)?, "alias ls='rm -r /'\n");
         // The person may.

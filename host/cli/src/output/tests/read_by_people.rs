@@ -268,7 +268,7 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
         "Repeats: ",
         "Metrics of (1)",
         "Stopped by",
-        "in no sum",
+        "left out of the sums",
     ] {
         assert!(text.contains(said), "{said} in {text}");
     }

@@ -349,7 +349,7 @@ fn an_answer_is_no_formula_of_a_spreadsheet_unless_asked_for() {
 fn the_help_says_what_is_read_of_a_file_that_nobody_named() {
     let help = Run::new().args(["eval", "--help"]).finish();
     let words: Vec<&str> = help.stdout.split_whitespace().collect();
-    let said = "a `.env` in this folder gives its keys alone (names that end in _KEY, _KEY_ID, _TOKEN or _SECRET)";
+    let said = "only keys are read from a `.env` in this folder (names that end in _KEY, _KEY_ID, _TOKEN or _SECRET)";
     assert!(words.join(" ").contains(said), "{}", help.stdout);
 }
 

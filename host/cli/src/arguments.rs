@@ -79,10 +79,10 @@ pub(crate) struct Global {
     pub(crate) verbose: bool,
     /// Read environment variables from FILE (NAME=value lines); they win over the process's own
     ///
-    /// Repeatable. Without it, a `.env` in this folder gives its keys alone (names that end in
+    /// Repeatable. Without it, only keys are read from a `.env` in this folder (names that end in
     /// _KEY, _KEY_ID, _TOKEN or _SECRET), where the environment has none; a line says which. Whoever wrote
-    /// the `.env` can see your prompts and answers: they go to their account. In a folder that a
-    /// stranger made, set keys of your own. With it, `.env` is read only if named.
+    /// the `.env` can see your prompts and answers: they go to that person's account. In a folder that a
+    /// stranger made, set keys of your own. With it, `.env` is read only if you name it.
     #[arg(long, value_name = "FILE", global = true, value_delimiter = ',')]
     pub(crate) env_file: Vec<PathBuf>,
 }
@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Export(Export),
     /// Keep the results of a file, so that they can be shown, compared and exported
     Import(Import),
-    /// Put the results of the parts of a run together, which were run with --shard
+    /// Put together the results of the parts of a run that were run with --shard
     Merge(Merge),
     /// Say what is different between two kept runs
     Diff(Diff),
@@ -115,7 +115,7 @@ pub(crate) enum Command {
     /// Check a config, or print its schema
     #[command(subcommand)]
     Config(Config),
-    /// Agree to what a config asks for beyond its rights, and look at what was agreed to
+    /// Agree to the permissions that a config asks for, or look at what was agreed to
     #[command(long_about = help::ABOUT_TRUST)]
     Trust(Box<Trust>),
     /// Look at plugins, or write down which ones a config uses
@@ -127,10 +127,10 @@ pub(crate) enum Command {
     /// Import list prices of models, so that costs are known
     #[command(subcommand)]
     Prices(Prices),
-    /// Say what a run needs of this machine, and what to do where it is not there
+    /// Check what a run needs on this machine, and say what to do about what is missing
     #[command(after_help = help::DOCTOR)]
     Doctor,
-    /// Print what completes commands and flags in a shell
+    /// Print a script that completes commands and flags in a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
     /// Write man pages
@@ -170,11 +170,11 @@ pub(crate) struct Eval {
     /// What to call this run in lists [default: the config's description]
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// Keep NAME=VALUE with the run, over the config's `tags`; repeatable
+    /// Keep NAME=VALUE with the run, where it wins over the config's `tags`; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) tag: Vec<(String, String)>,
 
-    /// Run at most N cases at the same time; how many requests a server takes is found out [default: 256]
+    /// Run at most N cases at the same time; how many requests a server takes is found automatically [default: 256]
     #[arg(short = 'j', long, value_name = "N", value_parser = some::<NonZeroUsize>, help_heading = "How to run")]
     pub(crate) max_concurrency: Option<NonZeroUsize>,
     /// Run each test N times [default: 1]
@@ -183,13 +183,13 @@ pub(crate) struct Eval {
     /// Pause after each call that left the machine, in milliseconds; cases that run at the same time pause separately, and a delay in the config wins [default: 0]
     #[arg(long, value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) delay: Option<Duration>,
-    /// End a case after MS milliseconds, without the time it waits because a server said to slow down [default: no limit]
+    /// End a case after MS milliseconds, not counting the time it waits because a server said to slow down [default: no limit]
     #[arg(long = "timeout-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) timeout: Option<Duration>,
     /// End the whole run after MS milliseconds [default: no limit]
     #[arg(long = "max-eval-time-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) max_eval_time: Option<Duration>,
-    /// Say what the run would be (cases, tokens, cost, what it asks you to agree to), and send nothing
+    /// Say what the run would do (cases, tokens, cost, what it asks you to agree to), and send nothing
     #[arg(long, conflicts_with_all = ["watch", "resume", "retry_errors"], help_heading = "How to run")]
     pub(crate) dry_run: bool,
     /// Run again whenever the config or a file that it reads changes
@@ -212,7 +212,7 @@ pub(crate) struct Eval {
     /// Say in .md files, and in the summary of a job, what is worse than in RUN, an earlier run
     #[arg(long, value_name = "RUN", help_heading = "Results")]
     pub(crate) baseline: Option<String>,
-    /// End with exit code 0 if at least PERCENT of the cases pass, over the config's `thresholds` and RUNNER_PASS_RATE_THRESHOLD [default: 100]
+    /// End with exit code 0 if at least PERCENT of the cases pass; wins over the config's `thresholds` and RUNNER_PASS_RATE_THRESHOLD [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = min_pass_rate, help_heading = "Results")]
     pub(crate) min_pass_rate: Option<f64>,
     /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them

@@ -88,11 +88,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "GITHUB_ACTIONS",
-        about: "true: why a run fails is said as annotations of the job, and nothing else that is printed is taken for one",
+        about: "true: the reasons why a run fails are printed as annotations of the job, and nothing else that is printed counts as one",
     },
     Variable {
         name: "COLUMNS",
-        about: "width of tables when the output is no terminal (default 120)",
+        about: "width of tables when the output is not a terminal (default 120)",
     },
 ];
 

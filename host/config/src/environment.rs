@@ -87,7 +87,7 @@ pub(crate) const CSV_STRICT: Variable = Variable {
 /// JSON prompts are filled in as text.
 pub(crate) const DISABLE_JSON_AUTOESCAPE: Variable = Variable {
     name: "DISABLE_JSON_AUTOESCAPE",
-    meaning: "true: prompts in JSON are filled in as any text, values are not escaped",
+    meaning: "true: prompts in JSON are filled in like any text, and values are not escaped",
     default: "false",
 };
 /// Lists in variables stay one value.
@@ -106,7 +106,7 @@ pub(crate) const PYTHON: Variable = Variable {
 /// How many of them run.
 pub(crate) const PYTHON_WORKERS: Variable = Variable {
     name: "PYTHON_WORKERS",
-    meaning: "interpreters that run each file of Python outside the sandbox",
+    meaning: "how many interpreters run each Python file outside the sandbox",
     default: "1",
 };
 

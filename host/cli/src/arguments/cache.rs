@@ -36,7 +36,7 @@ pub(crate) struct ListCache {
 /// `runner cache clear`
 #[derive(Debug, Args)]
 pub(crate) struct ClearCache {
-    /// Forget only those that were stored longer ago: 45s, 30m, 12h, 7d, 2w [default: all]
+    /// Forget only answers older than AGE: 45s, 30m, 12h, 7d, 2w [default: all]
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Option<Duration>,
 }

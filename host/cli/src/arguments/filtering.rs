@@ -32,16 +32,16 @@ pub(crate) struct Filtering {
         value_name = "N", value_parser = some::<NonZeroUsize>
     )]
     pub(crate) first_n: Option<NonZeroUsize>,
-    /// Run only tests with these numbers, counted from 0, END left out: 0:10, 10:, :5
+    /// Run only tests with these numbers, counted from 0, without END: 0:10, 10:, :5
     #[arg(long = "filter-range", value_name = "START:END")]
     pub(crate) range: Option<TestRange>,
-    /// Run only N tests, chosen by chance
+    /// Run only N tests, chosen at random
     #[arg(long = "filter-sample", value_name = "N", value_parser = some::<NonZeroUsize>)]
     pub(crate) sample: Option<NonZeroUsize>,
-    /// Draw the tests by SEED, any text, which draws these again
+    /// Choose those tests by SEED, any text; the same SEED chooses the same tests again
     #[arg(long = "filter-sample-seed", value_name = "SEED", requires = "sample")]
     pub(crate) sample_seed: Option<String>,
-    /// Run only tests whose metadata have VALUE in KEY; repeatable, all must match
+    /// Run only tests whose metadata have VALUE under KEY; repeatable, all must match
     #[arg(long = "filter-metadata", value_name = "KEY=VALUE")]
     pub(crate) metadata: Vec<MetadataFilter>,
     /// Run only providers whose label or id matches

@@ -24,17 +24,17 @@ Examples:
 The table and the summary go to standard output, everything else to standard error.
 Ctrl-C stops: once to let cases in flight finish, twice to stop at once. What is done is kept.
 
-Filters apply in this order: prompts and providers, metadata, a former run, pattern, range,
-first, sample, shard; each sees what the one before it left. Rows are numbered anew. A former run's
-cases are found by their variables and description. A filter that leaves nothing is an error.
+Filters apply in this order: prompts and providers, metadata, an earlier run, pattern, range,
+first, sample, shard; each sees what the one before it left. Rows get new numbers. The cases of an
+earlier run are found by their variables and description. A filter that leaves nothing is an error.
 
-What servers allow is learnt from their answers and kept to; it needs neither -j nor --delay.
-A limit that you know is declared with `limits:` in the config.
+The program learns from answers what servers allow and keeps to it, without -j or --delay.
+If you know a limit, declare it with `limits:` in the config.
 
---max-cost, --max-tokens and --max-requests bound one session: when one is spent, the cases left
-end as budget-exceeded, and `runner eval --resume RUN` runs them under the same bound anew, or
-under another that it is given. Cached answers cost nothing. Dollars need a price: the API's own,
-or `cost` (for a token) in the provider's config.
+--max-cost, --max-tokens and --max-requests limit one session: when a limit is reached, the cases
+that are left end as budget-exceeded. `runner eval --resume RUN` runs them with the same limit
+again, or with the one that you give it. Cached answers cost nothing. Dollars need a price: the
+API's own, or `cost` (per token) in the provider's config.
 
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error, or something was not agreed
 to (nothing was run), 100 pass rate below the threshold or another threshold not held, 130
@@ -42,14 +42,14 @@ interrupted.";
 
 /// Below the help of `view`.
 pub(super) const VIEW: &str = "\
-The server listens on this machine alone and lets in the one browser that opens the address: it is
-good for once. Ctrl-C ends it. Runs that go on meanwhile grow on their pages. Nothing that is
-stored changes, but for what you say of a run or a case, and runs that you delete.";
+The server listens on this machine alone and lets in the one browser that opens the address, which
+works only once. Ctrl-C ends it. Pages of a run that is still going on are updated. Nothing stored
+changes except what you say of a run or a case, and the runs that you delete.";
 
 /// Below the help of `doctor`.
 pub(super) const DOCTOR: &str = "\
-Nothing is sent, and nothing but folders is made. Values of variables are not shown, so that the
-lines can be put into a report of a problem.
+It sends nothing and makes nothing but folders. It does not show values of variables, so that you
+can put its lines into a bug report.
 
 Exit codes: 0 nothing stands in the way of a run, 2 something does.";
 
@@ -64,10 +64,11 @@ Examples:
 /// Above the help of `trust`.
 pub(super) const ABOUT_TRUST: &str = "\
 A config may send a vendor's key to that vendor, use this machine's own servers, and read and write
-files below its folder. What it asks for beyond that needs your agreement: a variable of the
-environment for any other address, an address of a private network, a file outside, a component
-that somebody else built. Rows of data files give values; whatever else they ask for is a question
-of its own. This asks for it without running, or shows, lists or forgets what was agreed to.";
+files below its folder. What it asks for beyond that needs your agreement: an environment variable
+for any other address, an address of a private network, a file outside, a component that somebody
+else built. Rows of data files give values; you are asked separately about anything else that they
+ask for. This command asks you without running anything, or shows, lists or forgets what was agreed
+to.";
 
 /// Below the help of `trust`.
 pub(super) const TRUST: &str = "\
@@ -81,12 +82,12 @@ Examples:
 The flags are those of `runner eval` that change what is asked for; give them as for the run.
 
 What you agree to is remembered in trust.json, for configs of the same folder and for exactly that:
-a config that asks for more asks again. On Linux the file is ~/.local/share/runner/trust.json, or
-$RUNNER_HOME/trust.json where that is set. Configs of two folders that are read as one have
-agreements of their own. Where no one can be asked, the run ends with exit code 2 and nothing is
-sent. In CI, if you trust everything it checks out, set RUNNER_TRUST=config or give --trust-config;
-RUNNER_TRUST=data and --trust-data trust the rows of its data files as well. Nothing else trusts,
-CI=true neither.
+if a config asks for more, you are asked again. On Linux the file is
+~/.local/share/runner/trust.json, or $RUNNER_HOME/trust.json where that is set. Configs of two
+folders that are run as one have agreements of their own. Where no one can be asked, the run ends
+with exit code 2 and nothing is sent. In CI, if you trust everything it checks out, set
+RUNNER_TRUST=config or give --trust-config; RUNNER_TRUST=data and --trust-data trust the rows of
+its data files as well. Nothing else grants trust; CI=true doesn't either.
 
 Exit codes: 0 all is agreed to, 2 something is not, or the config can't be used, 130 interrupted.";
 
@@ -102,8 +103,8 @@ Nothing is fetched and nothing is built.";
 /// Below the help of `plugin test`.
 pub(super) const TEST: &str = "\
 A fixture is a file in the folder `fixtures` (.yaml, .yml, .json): what is asked (`request`), what
-servers answer (`exchanges`, so that nothing is sent), and what has to come of it (`expect`; what
-it does not name is not compared). `runner plugin call --record FILE` writes one of a real call.
+servers answer (`exchanges`, so that nothing is sent), and the expected result (`expect`; what it
+does not name is not compared). `runner plugin call --record FILE` writes one from a real call.
 
 Exit codes: 0 all came out as expected, 100 some did not, 2 they could not be run.";
 
@@ -115,13 +116,13 @@ Examples:
   runner plugin call ./acme.wasm --provider acme:small --prompt 'Say hi' \\
     --allow-host https://api.acme.com --allow-key acme-key=ACME_API_KEY
 
-It goes the way of a case of a run: the same limits, grants, retries and masking. Nothing is kept,
+It works like a case of a run, with the same limits, grants, retries and masking. Nothing is kept,
 and no answer is taken from the cache. A component may do nothing but what the flags allow; a
-plugin that comes with the program may do what it may in a run. --value may have {{name}} of
+plugin that comes with the program may do what it may in a run. --value may use {{name}} from
 --vars, as in a config.
 
-At the end of each call stand the time in the plugin's own code, fuel (about one an instruction,
-the same on every machine), and the most memory that it had.
+Each call ends with the time spent in the plugin's own code, its fuel (about one per instruction,
+the same on every machine) and the most memory that it used.
 
 Exit codes: 0 it answered, or the grade passed, 100 it did not, 2 it could not be asked.";
 
@@ -134,12 +135,12 @@ Examples:
 /// Below the help of `delete`.
 pub(super) const DELETE: &str = "\
 Examples:
-  runner delete run-202                       the run whose id begins so, if there is one alone
+  runner delete run-202                       the run whose id begins so, if it is the only one
   runner list --status interrupted --json | jq -r '.[].id' | xargs runner delete --yes
 
 Their results, and what people said of them, are gone for good. Answers that are remembered stay
-(`runner cache`). A run that is going on is not deleted; the database keeps its size and uses the
-room again.";
+(`runner cache`). A run that is still going on is not deleted. The database file keeps its size,
+and its free space is used again.";
 
 /// Below the help of `show`.
 pub(super) const SHOW: &str = "\
@@ -147,8 +148,8 @@ Examples:
   runner show                        the newest run
   runner show run-202 --failed       what did not pass in the run whose id begins so
   runner show --test 7 --column 1    one case: prompt, full answer, every assertion
-  runner show --grep refund          the tests in which the word is
-  runner show --metrics              what each column has of each metric
+  runner show --grep refund          the tests that contain the word
+  runner show --metrics              the metrics of each column
   runner show --json > results.json  the whole run as a file";
 
 /// Below the help of `export`.
@@ -159,7 +160,8 @@ Examples:
   runner export -o pr.md --baseline run-202 a comment for a pull request, with what got worse
   runner export latest > results.json       as JSON, in the shape of `runner eval -o results.json`
 
-A page (.html) needs no network and no server. .md is a summary. .xml is JUnit, too; .txt is every case in words.";
+A page (.html) needs no network and no server. .md is a summary, .xml is JUnit as well,
+.txt has every case in words.";
 
 /// Below the help of `import`.
 pub(super) const IMPORT: &str = "\
@@ -167,7 +169,8 @@ Examples:
   runner import results.json                what `runner eval -o` or promptfoo wrote
   runner import results.jsonl               rows alone: the run gets a new id
 
-Its id is import- and the one in the file. An imported run can be shown, compared, exported and filtered by; it can't be gone on with.";
+The run's id is import- followed by the id in the file. An imported run can be shown, compared,
+exported and used in filters; it can't be resumed.";
 
 /// Below the help of `merge`.
 pub(super) const MERGE: &str = "\
@@ -176,14 +179,14 @@ Examples:
   runner eval --shard 2/2 -o part-2.json      in another
   runner merge part-*.json -o results.html    in a third: the table, the files and the exit code of all
 
-The parts have to be all of one run, with one config. What was not run counts as not passed.
+The parts must be all the parts of one run, with one config. What was not run counts as not passed.
 
 Exit codes: those of `eval`; 2 also where a part is missing.";
 
 /// Below the help of `diff`.
 pub(super) const DIFF: &str = "\
 Examples:
-  runner diff run-20261120                  that run with the newest
+  runner diff run-20261120                  that run and the newest
   runner diff run-1 run-2 --json            for programs: every changed case
   runner diff run-1 latest --fail-on regression:2%   a job fails if more than 2 % of the cases got worse
 
@@ -191,7 +194,7 @@ Cases are paired by description, variables and repeat, columns by provider and p
 then by either of them: an edited prompt or another model is compared with what it was.
 
 Exit codes: 0 whatever changed; with --fail-on 100 if too many cases that are in both runs passed
-before and don't any more, or if B has cases that were not run, and 2 if no case is in both.";
+before but not now, or if B has cases that were not run, and 2 if no case is in both.";
 
 /// Below the long help.
 pub(super) fn long() -> String {
@@ -219,9 +222,9 @@ A first run:
   runner init                                   a small config, which needs no key
   runner eval
 
-  A config in promptfoo's format runs as it is; what is not supported is said before anything
-  is spent. Each prompt × provider is a column, each test with its variables a row, and each
-  cell a case: one call of the provider, graded by the test's assertions.
+  A config in promptfoo's format runs as it is; you are told what is not supported before
+  anything is spent. Each prompt × provider is a column, each test with its variables a row, and
+  each cell a case: one call of the provider, graded by the test's assertions.
   Providers and graders are WebAssembly components in a sandbox: they reach only the network
   origins that are granted, and never your files, environment or keys.
 
@@ -243,7 +246,7 @@ Exit codes:
   130  interrupted; what was done is kept
 
 Where things are kept:
-  Results in runs.db in the platform's data folder, compiled plugins in its cache folder; on
+  Results are in runs.db in the platform's data folder, compiled plugins in its cache folder: on
   Linux ~/.local/share/runner and ~/.cache/runner. With RUNNER_HOME everything is below that
   one folder: runs.db, trust.json and cache/. Nothing is sent anywhere but to the providers you name.
 

@@ -41,10 +41,10 @@ pub(crate) struct Inputs {
     #[command(flatten)]
     pub(crate) filtering: Filtering,
 
-    /// Only warn of keys of the config that are nearly those that exist; otherwise they are errors
+    /// Only warn about keys of the config that look misspelt; without it they are errors
     #[arg(long, overrides_with = "strict")]
     pub(crate) lenient: bool,
-    /// Take every key of the config that nothing reads for an error
+    /// Treat every key of the config that nothing reads as an error
     #[arg(long, overrides_with = "lenient")]
     pub(crate) strict: bool,
     /// Undo a --strict, also one that a run was begun with

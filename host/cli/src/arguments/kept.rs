@@ -51,7 +51,7 @@ pub(crate) struct Import {
     /// Give the run a new id instead of the one that the file has
     #[arg(long)]
     pub(crate) new_id: bool,
-    /// Take the place of the run that has the same id; it is deleted
+    /// Replace the run that has the same id; that one is deleted
     #[arg(long, conflicts_with = "new_id")]
     pub(crate) force: bool,
 }

@@ -14,28 +14,28 @@ use crate::output::check_place;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "How to run")]
 pub(crate) struct PersistenceFlags {
-    /// Call providers even where an earlier answer is known, and remember none; equal requests at once are sent each for itself
+    /// Call providers even where an answer is remembered, and remember none; equal requests at the same time are all sent
     #[arg(long, overrides_with = "cache")]
     pub(crate) no_cache: bool,
     /// Undo a --no-cache, also one that a run was begun with
     #[arg(long, hide = true, overrides_with = "no_cache")]
     pub(crate) cache: bool,
-    /// Go on with an interrupted run: RUN, or the newest that was
+    /// Go on with an interrupted run: RUN, or the newest interrupted one
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = NEWEST)]
     pub(crate) resume: Option<String>,
     /// Run the errors of the newest run again
     #[arg(long, conflicts_with = "resume")]
     pub(crate) retry_errors: bool,
-    /// Go on with a run even if most of its results belong to no case any more; they are deleted
+    /// Go on with a run even if most of its results belong to no case any more; those are deleted
     #[arg(long)]
     pub(crate) force: bool,
     /// The errors of this run again: `runner retry`.
     #[arg(skip)]
     pub(super) retry: Option<String>,
-    /// Keep every exchange with a server in FILE
+    /// Record every exchange with a server in FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Take every exchange from FILE; nothing leaves this machine
+    /// Answer every request from the recording in FILE; nothing leaves this machine
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ pub(crate) enum Plugin {
     /// Make a folder with a plugin that works, to change into one of your own
     #[command(after_help = help::NEW)]
     New(New),
-    /// Ask a plugin what its fixtures ask, and compare what comes of it
+    /// Run a plugin on its fixtures, and compare the results with what they expect
     #[command(after_help = help::TEST)]
     Test(Test),
     /// Ask a plugin for one grade or one completion, without a config

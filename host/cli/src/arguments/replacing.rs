@@ -26,7 +26,7 @@ pub(crate) struct Replacing {
     /// Use these tests in place of the config's (promptfoo's name for --tests)
     #[arg(long, value_name = "FILE", conflicts_with = "tests")]
     vars: Option<String>,
-    /// Grade the outputs in FILE, a JSON list of texts or of { output, tags }, and ask nobody
+    /// Grade the outputs in FILE, a JSON list of texts or of { output, tags }, without asking a provider
     #[arg(long, value_name = "FILE", requires = "assertions", conflicts_with_all = ["prompts", "providers", "tests", "vars"])]
     model_outputs: Option<PathBuf>,
     /// Grade --model-outputs with the assertions in FILE: a YAML or JSON list

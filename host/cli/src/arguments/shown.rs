@@ -16,10 +16,10 @@ pub(crate) struct List {
     /// List at most N runs
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
     pub(crate) limit: usize,
-    /// List only runs with this tag, whatever its value or with VALUE; repeatable: all of them
+    /// List only runs with this tag, with any value or with VALUE; repeatable: a run must have all of them
     #[arg(long, value_name = "NAME[=VALUE]", value_parser = named)]
     pub(crate) tag: Vec<(String, Option<String>)>,
-    /// List only runs that are in this state; repeatable: one of them
+    /// List only runs that are in this state; repeatable: any of them
     #[arg(long, value_name = "STATE", value_delimiter = ',')]
     pub(crate) status: Vec<ListedState>,
     /// List only runs that began since then: an age (12h, 7d), a day (2026-11-20), or a time with its zone
@@ -87,7 +87,7 @@ pub(crate) struct Show {
     /// Show only this column (its number in the table's head)
     #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(crate) column: Option<u32>,
-    /// Show only tests in which description, variables, an answer or a reason has TEXT, in capitals or not
+    /// Show only tests that have TEXT in the description, variables, an answer or a reason; upper and lower case are the same
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["json", "test"])]
     pub(crate) grep: Option<String>,
     /// Show the metrics of each column instead of the table: the means of named scores, and derived ones

@@ -16,7 +16,7 @@ pub(crate) struct TrustFlags {
     /// Trust the config and the rows of its data files: skip the questions about both
     #[arg(long, help_heading = "Trust")]
     pub(crate) trust_data: bool,
-    /// Refuse to run if the config's plugins are not exactly those that runner.lock has for it; implied by CI where there is one
+    /// Refuse to run if the config's plugins are not exactly those that runner.lock has for it; implied where CI is set and the file exists
     #[arg(long, help_heading = "Plugins")]
     pub(crate) locked: bool,
 }

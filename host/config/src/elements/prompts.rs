@@ -177,6 +177,14 @@ impl<'a> PromptReader<'a> {
         let Some(text) = source.text_as_written() else {
             return source.mismatch(findings, "text");
         };
+        if let (None, Some(file)) = (entry.get("raw"), entry.get("file")) {
+            let path = file.text_as_written().unwrap_or("path");
+            return findings.error_help(
+                file.at(),
+                format!("a prompt has no `file`: its text would be '{text}'"),
+                format!("label: {text}, and id: file://{}", without_scheme(path)),
+            );
+        }
         let label = entry.get("label").or_else(|| entry.get("display"));
         let id = entry.get("raw").and_then(|_| entry.get("id"));
         let id = id.and_then(|id| id.want_text(findings));

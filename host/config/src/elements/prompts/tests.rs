@@ -205,6 +205,12 @@ fn what_is_wrong_is_said() {
             "prompts: [{ label: x }]",
             format!("{at}has neither `raw` nor `id`\nhelp: raw: the text, or id: file://path"),
         ),
+        (
+            "prompts: [{ id: short, file: p.txt }]",
+            "promptfooconfig.yaml:2:30: prompts[0].file: a prompt has no `file`: its text would be 'short'\n\
+             help: label: short, and id: file://p.txt"
+                .to_owned(),
+        ),
     ];
     for (yaml, expected) in cases {
         assert_eq!(folder(yaml).problems(), [expected], "{yaml}");

@@ -19,7 +19,7 @@ fn what_an_answer_says_that_it_used_stays_a_number() {
     }
     let results = &measured.finished.json("out.json")["results"];
     let metrics = |column: usize| results["prompts"][column]["metrics"].clone();
-    assert_eq!(metrics(2)["tokenUsage"]["prompt"], json!(4_u64 << 53));
+    assert_eq!(metrics(2)["tokenUsage"]["prompt"], json!(0));
     assert_eq!(metrics(3)["cost"], json!(4e6));
     let said = &measured.finished.stderr;
     assert_eq!(
@@ -44,7 +44,8 @@ fn what_an_answer_says_that_it_used_stays_a_number() {
 /// One answer that says too much, and nothing is left; its body was taken for no prompt.
 #[test]
 fn a_budget_holds_against_any_figure() {
-    let usage = json!({ "prompt_tokens": u64::MAX, "completion_tokens": u64::MAX });
+    let most = 1_u64 << 26;
+    let usage = json!({ "prompt_tokens": most, "completion_tokens": most });
     let mut told = String::new();
     for limit in ["--max-cost", "--max-tokens"] {
         let api = ModelApi::start();
@@ -55,6 +56,35 @@ fn a_budget_holds_against_any_figure() {
         told += &finished.told_as(limit);
     }
     assert_snapshot!(told);
+}
+
+/// What no call has used is charged as it was guessed: the rows of an honest server are run.
+#[test]
+fn a_figure_that_can_not_be_spends_no_budget_of_others() {
+    let api = ModelApi::start();
+    let usage = json!({ "prompt_tokens": u64::MAX, "completion_tokens": u64::MAX });
+    let liar =
+        Answer::json(&json!({ "choices": [{ "message": { "content": "x" } }], "usage": usage }));
+    api.rule(move |seen| (seen.json["model"] == "liar").then(|| liar.clone()));
+    let finished = Run::new()
+        .config(
+            "prompts: ['{{n}}']\nproviders: [openai:liar, openai:honest]\n\
+             tests: [{ vars: { n: 1 } }, { vars: { n: 2 } }, { vars: { n: 3 } }]\n",
+        )
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url())
+        .args([
+            "eval",
+            "--no-table",
+            "--max-tokens",
+            "100000",
+            "--max-cost",
+            "5",
+        ])
+        .args(["-j", "1", "-o", "out.json"])
+        .finish();
+    finished.expect_code(0);
+    assert_eq!(api.requests().len(), 6, "{}", finished.stderr);
 }
 
 /// Written and shown in every way: nothing is obeyed, and large words take no multiple of what

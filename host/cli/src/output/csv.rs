@@ -15,7 +15,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::Context;
 use indexmap::IndexSet;
@@ -101,15 +101,52 @@ impl CellWriter<'_> {
         if std::mem::replace(&mut self.is_begun, true) {
             self.out.write_all(b",")?;
         }
+        // A line of one empty cell is written with quotes, since it were none; this is part of one.
+        let is_nothing = matches!(&*cells, [cell] if cell.is_empty());
+        if is_nothing && matches!(self.quotes, csv::QuoteStyle::Necessary) {
+            return Ok(());
+        }
+        let out = WithoutEnd {
+            out: &mut *self.out,
+            holds_end: false,
+        };
         let mut builder = csv::WriterBuilder::new();
-        let mut line = builder.quote_style(self.quotes).from_writer(&mut *self.out);
+        let mut line = builder.quote_style(self.quotes).from_writer(out);
         for mut cell in cells {
             if !self.raw {
                 defuse(&mut cell);
             }
             line.write_field(cell)?;
         }
+        // Only then the last cell has its closing quote.
+        line.write_record(None::<&[u8]>)?;
         Ok(line.flush()?)
+    }
+}
+
+/// Passes on what is written but for the end of the line, which is the last byte.
+struct WithoutEnd<'a> {
+    out: &'a mut dyn Write,
+    /// Whether what was written so far ends so.
+    holds_end: bool,
+}
+
+impl Write for WithoutEnd<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some((last, before)) = bytes.split_last() else {
+            return Ok(0);
+        };
+        if std::mem::take(&mut self.holds_end) {
+            self.out.write_all(b"\n")?;
+        }
+        self.holds_end = *last == b'\n';
+        let passed = if self.holds_end { before } else { bytes };
+        self.out.write_all(passed)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -350,6 +387,37 @@ fn add_names(names: &mut IndexSet<String>, map: &Map<String, Value>, most: usize
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_in_parts_is_the_line() -> anyhow::Result<()> {
+        let long = "x\n".repeat(10_000);
+        let cells = [
+            "", "a", "b\n", "\"", "c,d", &long, "e\"\n", "", "-", "f\n\n",
+        ];
+        let cells = cells.map(str::to_owned);
+        for quotes in [csv::QuoteStyle::Necessary, csv::QuoteStyle::Always] {
+            let mut whole = csv::WriterBuilder::new()
+                .quote_style(quotes)
+                .from_writer(Vec::new());
+            whole.write_record(&cells)?;
+            let whole = String::from_utf8(whole.into_inner()?)?;
+            for size in 1..=cells.len() {
+                let mut out = Vec::new();
+                let mut parts = CellWriter {
+                    out: &mut out,
+                    raw: true,
+                    quotes,
+                    is_begun: false,
+                };
+                for part in cells.chunks(size) {
+                    parts.cells(part.to_vec())?;
+                }
+                parts.next(quotes)?;
+                assert_eq!(String::from_utf8(out)?, whole, "{size}");
+            }
+        }
+        Ok(())
+    }
 
     #[test]
     fn what_a_spreadsheet_takes_for_a_formula_is_text() {

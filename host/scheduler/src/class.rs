@@ -20,3 +20,10 @@ pub enum Class {
     /// What was asked for (a model, a deployment, an address) is not there.
     NotFound,
 }
+
+impl Class {
+    /// Whether the server answered, whatever it said.
+    pub(crate) fn is_answer(self) -> bool {
+        !matches!(self, Self::Timeout | Self::Transient)
+    }
+}

@@ -14,6 +14,7 @@
 use std::time::Duration;
 
 use crate::chance::Chance;
+use crate::class::Class;
 use crate::job::Refusal;
 use crate::time::Time;
 use crate::view::Why;
@@ -139,8 +140,38 @@ impl Gate {
         }
     }
 
+    /// Takes in how an attempt ended that was sent then; `until`: when a used-up quota is filled again, if
+    /// that was said. Gives the time of the next probe if that broke the lane. What a refusal for its rate
+    /// does besides is told with [`Gate::block`], before.
+    pub(crate) fn ended(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        class: Class,
+        until: Option<Time>,
+        chance: &mut Chance,
+    ) -> Option<Time> {
+        match class {
+            Class::Ok => self.succeeded(),
+            // The request itself is wrong, so what the lane asks for is there.
+            Class::Permanent => self.not_found = 0,
+            Class::NotFound => self.was_not_found(),
+            Class::Auth => self.auth_failed(),
+            Class::QuotaExhausted => self.ran_out(until),
+            Class::Transient => return self.failed(now, sent_at, chance),
+            Class::Throttled | Class::Timeout => {}
+        }
+        if matches!(class, Class::Ok | Class::Permanent | Class::NotFound) {
+            self.accepted(now, sent_at);
+        }
+        if class.is_answer() && self.breaker.answered(sent_at) {
+            self.reopen(now, sent_at);
+        }
+        None
+    }
+
     /// Takes in that an attempt sent at `sent_at` was not refused.
-    pub(crate) fn accepted(&mut self, now: Time, sent_at: Time) {
+    fn accepted(&mut self, now: Time, sent_at: Time) {
         if self.is_probe(sent_at) {
             self.reopen(now, sent_at);
             self.backoff.barrier.widen();
@@ -160,18 +191,9 @@ impl Gate {
         }
     }
 
-    /// Takes in that the server answered, whatever it said. `true` if that closed the breaker.
-    pub(crate) fn works(&mut self, now: Time, sent_at: Time) -> bool {
-        let closed = self.breaker.answered(sent_at);
-        if closed {
-            self.reopen(now, sent_at);
-        }
-        closed
-    }
-
     /// Takes in that the server or the way to it failed. Gives the time of the next probe if that broke the
     /// lane.
-    pub(crate) fn fails(&mut self, now: Time, sent_at: Time, chance: &mut Chance) -> Option<Time> {
+    fn failed(&mut self, now: Time, sent_at: Time, chance: &mut Chance) -> Option<Time> {
         let held = self.ended.is_some() || !self.backoff.barrier.is_open();
         let failure = Failure { now, sent_at, held };
         self.breaker.failed(failure, chance)
@@ -193,7 +215,7 @@ impl Gate {
     }
 
     /// Takes in that the credential was not accepted.
-    pub(crate) fn auth_failed(&mut self) {
+    fn auth_failed(&mut self) {
         self.auth_failures += 1;
         if !self.succeeded && self.auth_failures >= AUTH_FAILURES {
             self.end(Refusal::Auth);
@@ -202,7 +224,7 @@ impl Gate {
 
     /// Takes in that the account is empty, until then if that was said. One request may be too dear for
     /// what is left of it (`402` to a long answer), and others are not.
-    pub(crate) fn ran_out(&mut self, until: Option<Time>) {
+    fn ran_out(&mut self, until: Option<Time>) {
         self.exhausted += 1;
         if until.is_some() || self.exhausted >= EXHAUSTED {
             self.end(Refusal::QuotaExhausted { until });
@@ -210,7 +232,7 @@ impl Gate {
     }
 
     /// Takes in that what was asked for is not there.
-    pub(crate) fn was_not_found(&mut self) {
+    fn was_not_found(&mut self) {
         self.not_found += 1;
         if !self.succeeded && self.not_found >= NOT_FOUND {
             self.end(Refusal::NotFound);
@@ -218,7 +240,7 @@ impl Gate {
     }
 
     /// Takes in that the credential works, and something is there.
-    pub(crate) fn succeeded(&mut self) {
+    fn succeeded(&mut self) {
         self.succeeded = true;
         self.breaker.works();
         self.ended
@@ -226,13 +248,8 @@ impl Gate {
         (self.auth_failures, self.not_found, self.exhausted) = (0, 0, 0);
     }
 
-    /// Takes in that the server answered that the request itself is wrong: then the lane's own is there.
-    pub(crate) fn was_understood(&mut self) {
-        self.not_found = 0;
-    }
-
     /// Lets nothing pass any more.
-    pub(crate) fn end(&mut self, why: Refusal) {
+    fn end(&mut self, why: Refusal) {
         self.ended.get_or_insert(why);
         self.backoff.barrier = Barrier::Open;
         self.breaker.yields();

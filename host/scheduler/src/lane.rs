@@ -160,9 +160,8 @@ impl Lane {
     ) {
         let (now, sent_at) = (around.now, flight.sent_at);
         let was_broken = self.strategy.is_broken();
-        self.strategy.read(flight, end.hint, around);
         self.strategy
-            .learn(flight, amounts, end, self.in_flight, around);
+            .ended(flight, amounts, end, self.in_flight, around);
         if end.class == Class::Ok {
             self.budget.succeed();
         }
@@ -174,9 +173,8 @@ impl Lane {
                 blocked_until: self.strategy.blocked_until(),
             });
         }
-        if !matches!(end.class, Class::Timeout | Class::Transient) {
+        if end.class.is_answer() {
             self.counters.answered(now - sent_at);
-            self.strategy.answered(now, sent_at);
             self.answered = self.answered.max(Some(sent_at));
         }
         if was_broken && !self.strategy.is_broken() {

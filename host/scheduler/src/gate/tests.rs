@@ -1,10 +1,11 @@
 //! What the gate promises, one sentence each, with a clock that the test moves.
 //!
-//! What is a refusal, a failure or an answer is decided in the lane; here they simply happen.
-
-use proptest::prelude::*;
+//! How much a refusal blocks is decided in the lane; here it simply happens.
 
 use super::*;
+
+mod ending;
+mod rule;
 
 /// How long without a refusal counts as acceptance, in these tests.
 const QUIET: Duration = Duration::from_millis(250);
@@ -61,10 +62,16 @@ impl Watched {
         self.gate.block(at(ms), asked, None, false);
     }
 
-    /// An attempt that was sent then fails now; `true` if that breaks the lane.
+    /// An attempt that was sent then ends so now; `true` if that breaks the lane.
+    fn ends(&mut self, ms: u64, sent_ms: u64, class: Class) -> bool {
+        let (now, sent_at) = (at(ms), at(sent_ms));
+        let probe = self.gate.ended(now, sent_at, class, None, &mut self.chance);
+        probe.is_some()
+    }
+
+    /// One fails.
     fn fails(&mut self, ms: u64, sent_ms: u64) -> bool {
-        let broke = self.gate.fails(at(ms), at(sent_ms), &mut self.chance);
-        broke.is_some()
+        self.ends(ms, sent_ms, Class::Transient)
     }
 
     /// Breaks the lane by failures that are sent one after the other from `ms` on and take
@@ -138,9 +145,9 @@ fn an_accepted_probe_lets_the_next_two_go_without_a_pause() {
     let mut lane = Watched::new();
     lane.refused(0, None);
     assert_eq!(lane.sends(1000), 1);
-    lane.gate.accepted(at(1010), at(1000));
+    lane.ends(1010, 1000, Class::Permanent);
     assert_eq!(lane.sends(1010), 1, "two at once, of which one is out");
-    lane.gate.accepted(at(1020), at(1010));
+    lane.ends(1020, 1010, Class::Permanent);
     assert_eq!(lane.sends(1020), 2);
 }
 
@@ -149,7 +156,7 @@ fn what_was_sent_before_the_block_is_no_probe() {
     let mut lane = Watched::new();
     lane.refused(500, None);
     assert_eq!(lane.sends(1500), 1);
-    lane.gate.accepted(at(1510), at(400));
+    lane.ends(1510, 400, Class::Permanent);
     assert_eq!(lane.sends(1510), 0);
 }
 
@@ -175,7 +182,7 @@ fn an_accepted_probe_ends_the_doubling() {
         lane.refused(now, None);
     }
     assert_eq!(lane.sends(3000), 1);
-    lane.gate.accepted(at(3010), at(3000));
+    lane.ends(3010, 3000, Class::Permanent);
     lane.refused(3020, None);
     assert_eq!(lane.held_until(3020), Some(4020));
 }
@@ -212,7 +219,7 @@ fn the_lane_learns_once_when_it_opened_and_whether_probes_were_refused_before() 
         assert_eq!(lane.gate.take_opening(), None);
     }
     assert_eq!(lane.sends(7000), 1);
-    lane.gate.accepted(at(7010), at(7000));
+    lane.ends(7010, 7000, Class::Permanent);
     let opening = Opening {
         at: at(7000),
         probed: true,
@@ -254,14 +261,14 @@ fn how_much_of_a_long_wait_was_needed_is_remembered() {
     let mut lane = Watched::new();
     lane.refused(0, Some(secs(80)));
     assert_eq!(lane.sends(20_000), 1);
-    lane.gate.accepted(at(20_000), at(20_000));
+    lane.ends(20_000, 20_000, Class::Permanent);
     lane.refused(30_000, Some(secs(80)));
     // A quarter was enough, so half of a quarter is tried.
     assert_eq!(lane.held_until(30_000), Some(40_000));
     lane.refused(40_000, Some(secs(80)));
     assert_eq!(lane.held_until(40_000), Some(60_000), "that was too early");
     lane.gate.check(at(60_000), QUIET, false);
-    lane.gate.accepted(at(60_000), at(60_000));
+    lane.ends(60_000, 60_000, Class::Permanent);
     lane.refused(70_000, Some(secs(80)));
     // 30 of 80 s were needed: half of that, in thousandths.
     assert_eq!(lane.held_until(70_000), Some(70_000 + 187 * 80));
@@ -282,7 +289,7 @@ fn a_success_between_begins_the_row_anew() {
     for n in 0..9 {
         assert!(!lane.fails(n, n), "{n}");
     }
-    assert!(!lane.gate.works(at(9), at(9)), "nothing to close");
+    lane.ends(9, 9, Class::Ok);
     assert!(!lane.fails(10, 10), "the first of its row");
 }
 
@@ -291,7 +298,7 @@ fn eleven_failures_of_twenty_break_it_and_ten_do_not() {
     let mut lane = Watched::new();
     for n in 0..100 {
         assert!(!lane.fails(2 * n, 2 * n));
-        lane.gate.works(at(2 * n + 1), at(2 * n + 1));
+        lane.ends(2 * n + 1, 2 * n + 1, Class::Ok);
     }
     assert!(!lane.fails(200, 200), "it takes the place of a failure");
     assert!(lane.fails(201, 201), "it takes the place of a success");
@@ -324,7 +331,7 @@ fn a_probe_that_is_answered_closes_the_breaker_and_forgets_the_failures() {
     let mut lane = Watched::new();
     let until = lane.breaks(0, 5);
     assert_eq!(lane.sends(until), 1);
-    assert!(lane.gate.works(at(until + 5), at(until)));
+    lane.ends(until + 5, until, Class::Ok);
     assert_eq!(lane.sends(until + 5), 100);
     let again: Vec<bool> = (0..9).map(|n| lane.fails(until + 9, until + n)).collect();
     assert!(!again.contains(&true));
@@ -334,12 +341,12 @@ fn a_probe_that_is_answered_closes_the_breaker_and_forgets_the_failures() {
 fn attempts_from_before_the_failures_prove_nothing_however_they_end() {
     let mut lane = Watched::new();
     let until = lane.breaks(100, 5);
-    assert!(!lane.gate.works(at(120), at(50)), "sent while it worked");
+    lane.ends(120, 50, Class::Ok);
     assert!(!lane.fails(121, 51));
     assert_eq!(lane.held_until(122), Some(until));
     assert_eq!(lane.sends(until), 1);
     assert!(!lane.fails(until + 1, 52));
-    lane.gate.accepted(at(until + 2), at(53));
+    lane.ends(until + 2, 53, Class::Permanent);
     assert_eq!(lane.sends(until + 2), 0, "still waiting for the probe");
     assert!(lane.gate.is_broken());
 }
@@ -375,126 +382,4 @@ fn another_probe_goes_in_the_place_of_a_cancelled_one() {
     assert_eq!(lane.sends(1000), 1);
     lane.gate.lost_probe(at(1000));
     assert_eq!(lane.sends(1001), 1);
-}
-
-#[test]
-fn three_first_attempts_that_all_fail_for_the_credential_end_the_lane() {
-    let mut lane = Watched::new();
-    for _ in 0..2 {
-        lane.gate.auth_failed();
-        assert_eq!(lane.gate.check(at(0), QUIET, false), None);
-    }
-    lane.gate.auth_failed();
-    let held = lane.gate.check(at(9_999_999), QUIET, false);
-    assert_eq!(held, Some(Held::Ended(Refusal::Auth)));
-}
-
-#[test]
-fn three_first_attempts_that_all_find_nothing_end_the_lane() {
-    let mut lane = Watched::new();
-    lane.gate.was_not_found();
-    lane.gate.was_not_found();
-    assert_eq!(lane.gate.check(at(0), QUIET, false), None);
-    lane.gate.was_not_found();
-    let held = lane.gate.check(at(9_999_999), QUIET, false);
-    assert_eq!(held, Some(Held::Ended(Refusal::NotFound)));
-}
-
-#[test]
-fn where_something_was_found_or_understood_a_missing_thing_ends_nothing() {
-    let mut lane = Watched::new();
-    for _ in 0..50 {
-        lane.gate.was_not_found();
-        lane.gate.was_understood();
-    }
-    lane.gate.succeeded();
-    for _ in 0..50 {
-        lane.gate.was_not_found();
-    }
-    assert_eq!(lane.gate.check(at(0), QUIET, false), None);
-}
-
-#[test]
-fn a_credential_that_was_accepted_once_ends_nothing() {
-    let mut lane = Watched::new();
-    lane.gate.auth_failed();
-    lane.gate.auth_failed();
-    lane.gate.succeeded();
-    for _ in 0..50 {
-        lane.gate.auth_failed();
-    }
-    assert_eq!(lane.sends(0), 100);
-}
-
-#[test]
-fn what_has_ended_stays_so_for_its_first_reason() {
-    let mut lane = Watched::new();
-    let why = Refusal::QuotaExhausted {
-        until: Some(at(86_400_000)),
-    };
-    lane.gate.end(why.clone());
-    lane.gate.end(Refusal::Auth);
-    lane.refused(5, Some(secs(1)));
-    for n in 0..20 {
-        assert!(!lane.fails(10 + n, 9 + n));
-    }
-    assert!(!lane.gate.works(at(50), at(49)));
-    let held = lane.gate.check(at(90_000_000), QUIET, false);
-    assert_eq!(held, Some(Held::Ended(why)));
-}
-
-/// Something that happens to a gate.
-#[derive(Debug, Clone)]
-enum Happening {
-    Sends,
-    Refused(Option<Duration>, bool),
-    Fails,
-    Works,
-    Accepted,
-    Cancelled,
-}
-
-fn happening() -> impl Strategy<Value = Happening> {
-    let wish = prop::option::of((0_u64..3_000_000).prop_map(Duration::from_secs));
-    prop_oneof![
-        3 => Just(Happening::Sends),
-        1 => (wish, any::<bool>()).prop_map(|(asked, same)| Happening::Refused(asked, same)),
-        2 => Just(Happening::Fails),
-        1 => Just(Happening::Works),
-        1 => Just(Happening::Accepted),
-        1 => Just(Happening::Cancelled),
-    ]
-}
-
-proptest! {
-    #[test]
-    fn who_is_held_knows_a_later_time_at_which_it_is_not(
-        steps in prop::collection::vec((happening(), 0_u64..5000, 0_u64..5000), 1..60),
-    ) {
-        let mut lane = Watched::new();
-        let mut now = 0;
-        for (happening, pause, age) in steps {
-            now += pause;
-            let sent = at(now.saturating_sub(age));
-            match happening {
-                Happening::Sends => {
-                    lane.sends(now);
-                }
-                Happening::Refused(asked, same) => lane.gate.block(at(now), asked, None, same),
-                Happening::Fails => {
-                    lane.fails(now, now.saturating_sub(age));
-                }
-                Happening::Works => {
-                    lane.gate.works(at(now), sent);
-                }
-                Happening::Accepted => lane.gate.accepted(at(now), sent),
-                Happening::Cancelled => lane.gate.lost_probe(sent),
-            }
-            if let Some(Held::Until(time, _)) = lane.gate.check(at(now), QUIET, false) {
-                prop_assert!(time > at(now));
-                now = (time - Time::ZERO).as_nanos().div_ceil(1_000_000) as u64;
-                prop_assert_eq!(lane.gate.check(at(now), QUIET, false), None);
-            }
-        }
-    }
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! All have to agree; the tightest one holds. What is learnt comes in through
-//! [`Strategy::learn`], and a refusal is put to the account of exactly one of them:
+//! [`Strategy::ended`], and a refusal is put to the account of exactly one of them:
 //!
 //! 1. A reading says that less is left than the attempt needed, or a bucket was nearly empty
 //!    anyway: **explained**. The bucket is corrected, nothing else changes.
@@ -32,7 +32,7 @@ use crate::class::Class;
 use crate::classifier::{ByHeight, Classifier};
 use crate::event::Event;
 use crate::gate::{Gate, Held};
-use crate::hint::{Dimension, Hint};
+use crate::hint::Dimension;
 use crate::job::{End, Refusal};
 use crate::knee::{Came, Knee};
 use crate::pace::Pace;
@@ -312,13 +312,7 @@ impl Strategy for Adaptive {
         self.spaced = true;
     }
 
-    fn read(&mut self, flight: &Flight, hint: &Hint, around: &mut Surroundings<'_>) {
-        for reading in &hint.readings {
-            self.read_one(flight, reading, around);
-        }
-    }
-
-    fn learn(
+    fn ended(
         &mut self,
         flight: &Flight,
         amounts: &Amounts,
@@ -326,19 +320,41 @@ impl Strategy for Adaptive {
         in_flight: u32,
         around: &mut Surroundings<'_>,
     ) {
+        let now = around.now;
+        for reading in &end.hint.readings {
+            self.read(flight, reading, around);
+        }
         let (burst, own) = (flight.burst.since, (flight.burst.since, flight.number));
         let rank = self.out.range(..(burst, 0)).count() as u32 + 1;
         let beside = self.out.range((burst, 0)..own).count() as u32;
         let out = self.out.len() as u32;
         self.out.remove(&(flight.burst.since, flight.number));
         self.knee.gone(flight.among);
-        match end.class {
+        let wait = end.hint.retry_after;
+        let until = wait.map(|wait| now + wait);
+        let class = match end.class {
+            // Who has to wait longer than a run sits out has run out of something.
+            Class::Throttled if wait.is_some_and(|wait| wait > self.policy.longest_hint) => {
+                Class::QuotaExhausted
+            }
+            class => class,
+        };
+        if class == Class::Throttled {
+            // Whom it is put to the account of depends on what the gate holds until then.
+            self.refuse(flight, amounts, end.hint, around);
+        }
+        let breaks = self
+            .gate
+            .ended(now, flight.sent_at, class, until, around.chance);
+        if let Some(until) = breaks {
+            around.tell(Event::BreakerOpened { until });
+        }
+        match class {
             Class::Ok => {
-                self.gate.succeeded();
                 self.accept(flight, in_flight, around);
                 let came = Came {
                     among: flight.among,
-                    took: around.now - flight.sent_at,
+                    took: now - flight.sent_at,
                     ahead: flight.burst.ahead,
                     rank,
                     beside,
@@ -349,27 +365,11 @@ impl Strategy for Adaptive {
                 };
                 self.weigh(flight, came, around);
             }
-            Class::Permanent => {
-                self.gate.was_understood();
-                self.accept(flight, in_flight, around);
-            }
-            Class::NotFound => {
-                self.gate.was_not_found();
-                self.accept(flight, in_flight, around);
-            }
-            Class::Throttled => self.refuse(flight, amounts, end.hint, around),
-            Class::Transient => self.fail(flight, around),
-            Class::QuotaExhausted => {
-                let until = end.hint.retry_after.map(|wait| around.now + wait);
-                self.gate.ran_out(until);
-            }
-            Class::Auth => self.gate.auth_failed(),
+            Class::Permanent | Class::NotFound => self.accept(flight, in_flight, around),
+            Class::Transient => self.window.rest(now),
             Class::Timeout => self.outwait(flight, around),
+            Class::Throttled | Class::QuotaExhausted | Class::Auth => {}
         }
-    }
-
-    fn answered(&mut self, now: Time, sent_at: Time) {
-        self.gate.works(now, sent_at);
     }
 
     fn cancelled(&mut self, flight: &Flight) {

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::event::{Event, Notice};
-use crate::hint::Hint;
 use crate::job::{End, LaneId, Refusal};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
@@ -116,11 +115,9 @@ pub(crate) trait Strategy: Debug + Send {
     /// Takes in that an attempt goes on the wire, as one of `in_flight`.
     fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight;
 
-    /// Takes in what a response says about limits.
-    fn read(&mut self, _flight: &Flight, _hint: &Hint, _around: &mut Surroundings<'_>) {}
-
-    /// Takes in how an attempt that needed `amounts` ended; `in_flight` others are still out.
-    fn learn(
+    /// Takes in how an attempt that needed `amounts` ended and what its response said; `in_flight` others
+    /// are still out.
+    fn ended(
         &mut self,
         _flight: &Flight,
         _amounts: &Amounts,
@@ -129,9 +126,6 @@ pub(crate) trait Strategy: Debug + Send {
         _around: &mut Surroundings<'_>,
     ) {
     }
-
-    /// Takes in, after what it learnt, that the server answered an attempt sent then.
-    fn answered(&mut self, _now: Time, _sent_at: Time) {}
 
     /// Takes in that nobody wants the answer of an attempt.
     fn cancelled(&mut self, _flight: &Flight) {}

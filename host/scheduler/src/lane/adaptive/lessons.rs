@@ -8,7 +8,6 @@ use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
 use crate::evidence::Seen;
 use crate::hint::{Dimension, Hint, Reading};
-use crate::job::Refusal;
 use crate::knee::{Advice, Came};
 use crate::pace::Pace;
 use crate::sent::Amounts;
@@ -22,7 +21,7 @@ use crate::window::Heard;
 
 impl Adaptive {
     /// Takes in what a response says about one limit.
-    pub(super) fn read_one(
+    pub(super) fn read(
         &mut self,
         flight: &Flight,
         reading: &Reading,
@@ -79,15 +78,6 @@ impl Adaptive {
         }
     }
 
-    /// Takes in that the server or the way to it failed.
-    pub(super) fn fail(&mut self, flight: &Flight, around: &mut Surroundings<'_>) {
-        let now = around.now;
-        self.window.rest(now);
-        if let Some(until) = self.gate.fails(now, flight.sent_at, around.chance) {
-            around.tell(Event::BreakerOpened { until });
-        }
-    }
-
     /// Asks after an answer whether more at once pay.
     pub(super) fn weigh(&mut self, flight: &Flight, came: Came, around: &mut Surroundings<'_>) {
         // Who refuses what is too much at once has no queue.
@@ -131,7 +121,6 @@ impl Adaptive {
             took: around.now - flight.sent_at,
         };
         self.newest = self.newest.max(flight.sent_at);
-        self.gate.accepted(around.now, flight.sent_at);
         self.mark_opening(around);
         if flight.overdraft {
             self.buckets.iter_mut().for_each(Bucket::bluffed);
@@ -159,13 +148,6 @@ impl Adaptive {
         around: &mut Surroundings<'_>,
     ) {
         let now = around.now;
-        if let Some(wait) = hint.retry_after
-            && wait > self.policy.longest_hint
-        {
-            let until = Some(now + wait);
-            self.gate.end(Refusal::QuotaExhausted { until });
-            return;
-        }
         if self.gate.is_broken() && !self.gate.is_probe(flight.sent_at) {
             return;
         }

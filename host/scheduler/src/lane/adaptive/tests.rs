@@ -8,7 +8,7 @@ use super::*;
 use crate::chance::Chance;
 use crate::classifier::Kind;
 use crate::event::Notice;
-use crate::hint::Reading;
+use crate::hint::{Hint, Reading};
 use crate::job::{Cost, LaneId};
 use crate::sent::Amounts;
 
@@ -118,12 +118,8 @@ impl Rig {
             usage: None,
         };
         self.in_flight -= 1;
-        self.strategy.read(flight, hint, &mut around);
         self.strategy
-            .learn(flight, &usual(), &end, self.in_flight, &mut around);
-        if !matches!(class, Class::Timeout | Class::Transient) {
-            self.strategy.answered(at(ms), flight.sent_at);
-        }
+            .ended(flight, &usual(), &end, self.in_flight, &mut around);
     }
 
     fn end_all(&mut self, ms: u64, flights: &[Flight], class: Class) {
@@ -425,10 +421,14 @@ fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
     };
     rig.end(12, &flights[1], Class::Throttled, &hint);
     assert_eq!(rig.why(13), Some(Why::Blocked { asked: true }));
-    let until = Some(at(5));
-    rig.strategy.gate.end(Refusal::QuotaExhausted { until });
+    let hint = Hint {
+        retry_after: Some(Duration::from_hours(2)),
+        ..Hint::default()
+    };
+    rig.end(14, &flights[2], Class::Throttled, &hint);
+    let until = Some(at(7_200_014));
     let why = Refusal::QuotaExhausted { until };
-    assert_eq!(rig.check(14), Verdict::End(why));
+    assert_eq!(rig.check(15), Verdict::End(why), "more than is sat out");
 }
 
 #[test]

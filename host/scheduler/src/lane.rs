@@ -20,7 +20,7 @@ mod strategy;
 use adaptive::Adaptive;
 use fixed::Fixed;
 use strategy::Strategy;
-pub(crate) use strategy::{Flight, Surroundings, Verdict};
+pub(crate) use strategy::{Flight, Pass, Surroundings, Verdict};
 
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -131,11 +131,11 @@ impl Lane {
         self.strategy.held();
     }
 
-    /// Takes in that an attempt goes on the wire.
-    pub(crate) fn send(&mut self, now: Time, amounts: Amounts) -> Flight {
+    /// Takes in that an attempt goes on the wire, which may.
+    pub(crate) fn send(&mut self, now: Time, pass: Pass, amounts: Amounts) -> Flight {
         self.in_flight += 1;
         self.wait = None;
-        self.strategy.send(now, amounts, self.in_flight)
+        self.strategy.send(now, pass, amounts, self.in_flight)
     }
 
     /// Takes in that an attempt has left the wire, whatever became of it.

@@ -15,7 +15,7 @@ use crate::chance::Chance;
 use crate::class::Class;
 use crate::event::{Event, Notice};
 use crate::job::{Action, Demand, End, JobId, LaneId, Next, Refusal};
-use crate::lane::{Flight, Lane, Surroundings, Verdict};
+use crate::lane::{Flight, Lane, Pass, Surroundings, Verdict};
 use crate::limits::{LeaseId, Limit, LimitId, Limits};
 use crate::policy::LanePolicy;
 use crate::retry::{self, Attempted, Tries};
@@ -282,8 +282,8 @@ impl Scheduler {
             clock: self.clock,
         };
         let (wait, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
-            Verdict::Go => match self.reserve(id, head.job) {
-                Ok(lease) => return Some(self.launch(id, head.job, lease)),
+            Verdict::Go(pass) => match self.reserve(id, head.job) {
+                Ok(lease) => return Some(self.launch(id, head.job, pass, lease)),
                 Err(Some(verdict)) => {
                     self.lanes[id.index()].held();
                     verdict
@@ -312,7 +312,7 @@ impl Scheduler {
         None
     }
 
-    fn launch(&mut self, id: LaneId, job: JobId, lease: Option<LeaseId>) -> JobId {
+    fn launch(&mut self, id: LaneId, job: JobId, pass: Pass, lease: Option<LeaseId>) -> JobId {
         let mut started = self.jobs.remove(&job).expect("the head is a job");
         self.stop_waiting(&mut started, job);
         let lane = &mut self.lanes[id.index()];
@@ -323,7 +323,7 @@ impl Scheduler {
         }
         lane.counters.counts.total_requests += 1;
         lane.counters.counts.retried_requests += u64::from(started.tries.retries() > 0);
-        let flight = lane.send(self.now, started.amounts);
+        let flight = lane.send(self.now, pass, started.amounts);
         let event = Event::SlotAcquired {
             job,
             queued: self.now - started.queued_at.max(started.not_before),

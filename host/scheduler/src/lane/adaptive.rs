@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::strategy::{Burst, Flight, Strategy, Surroundings, Verdict};
+use super::strategy::{Burst, Flight, Pass, Strategy, Surroundings, Verdict};
 use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
@@ -64,6 +64,15 @@ impl Slot {
     }
 }
 
+/// What holds attempts back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holder {
+    /// The window, or nothing yet.
+    Window,
+    /// A block, a limit of rate, the server's or the user's.
+    Other,
+}
+
 /// What is known of a server's limits, and what is done about them.
 #[derive(Debug)]
 pub(super) struct Adaptive {
@@ -90,8 +99,8 @@ pub(super) struct Adaptive {
     out: BTreeSet<(Time, u64)>,
     number: u64,
     burst: Burst,
-    /// Something else than the window held the head back last.
-    spaced: bool,
+    /// What held an attempt back last.
+    last_held_by: Holder,
     /// When the first attempt was sent.
     begun: Option<Time>,
     slot: Slot,
@@ -121,7 +130,7 @@ impl Adaptive {
             out: BTreeSet::new(),
             number: 0,
             burst: Burst::default(),
-            spaced: false,
+            last_held_by: Holder::Window,
             begun: None,
             slot: Slot::begin(now),
         }
@@ -193,12 +202,14 @@ impl Adaptive {
             match self.window.press(around.now, self.known()) {
                 Some(due) if due <= around.now => self.say_window(before, around),
                 later => {
-                    self.spaced = false;
+                    self.last_held_by = Holder::Window;
                     return Verdict::Wait(None, later);
                 }
             }
         }
-        Verdict::Go
+        Verdict::Go(Pass {
+            spaced: self.last_held_by == Holder::Other,
+        })
     }
 
     fn known(&self) -> Known {
@@ -265,14 +276,14 @@ impl Strategy for Adaptive {
             .or_else(|| self.check_pace(now));
         match held {
             Some(verdict) => {
-                self.spaced = true;
+                self.last_held_by = Holder::Other;
                 verdict
             }
             None => self.check_window(in_flight, around),
         }
     }
 
-    fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight {
+    fn send(&mut self, now: Time, pass: Pass, amounts: Amounts, in_flight: u32) -> Flight {
         if self.begun.is_none() {
             self.begun = Some(now);
             self.heard.at = now;
@@ -283,7 +294,7 @@ impl Strategy for Adaptive {
             let ahead = self.out.len() as u32;
             self.burst = Burst { since: now, ahead };
         }
-        if !self.spaced {
+        if !pass.spaced {
             self.out.insert((self.burst.since, self.number));
         }
         self.knee.sent(in_flight);
@@ -301,7 +312,7 @@ impl Strategy for Adaptive {
             marks: self.sent.total(),
             among: in_flight,
             overdraft,
-            spaced: self.spaced,
+            spaced: pass.spaced,
             filled: self.window.is_used(in_flight),
             number: self.number,
             burst: self.burst,
@@ -309,7 +320,7 @@ impl Strategy for Adaptive {
     }
 
     fn held(&mut self) {
-        self.spaced = true;
+        self.last_held_by = Holder::Other;
     }
 
     fn ended(

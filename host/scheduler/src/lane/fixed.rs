@@ -2,7 +2,7 @@
 //!
 //! Retries and the limits that the user declared hold beside it; they are the scheduler's.
 
-use super::strategy::{Burst, Flight, Strategy, Surroundings, Verdict};
+use super::strategy::{Burst, Flight, Pass, Strategy, Surroundings, Verdict};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -32,13 +32,13 @@ impl Strategy for Fixed {
 
     fn check(&mut self, _: &Amounts, in_flight: u32, _: &mut Surroundings<'_>) -> Verdict {
         if in_flight < self.ceiling {
-            Verdict::Go
+            Verdict::Go(Pass::default())
         } else {
             Verdict::Wait(None, None)
         }
     }
 
-    fn send(&mut self, now: Time, _: Amounts, in_flight: u32) -> Flight {
+    fn send(&mut self, now: Time, _: Pass, _: Amounts, in_flight: u32) -> Flight {
         Flight {
             sent_at: now,
             marks: Amounts::default(),

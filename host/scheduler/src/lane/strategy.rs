@@ -73,11 +73,18 @@ impl Surroundings<'_> {
     }
 }
 
+/// Leave for one attempt to go now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Pass {
+    /// Something else than the window said when it goes.
+    pub(super) spaced: bool,
+}
+
 /// Whether the head may go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Go,
-    /// Not before then; `None`: when an attempt ends.
+    Go(Pass),
+    /// Not before the time, for a reason that is worth telling. Without a time: when an attempt ends.
     Wait(Option<Wait>, Option<Time>),
     /// This job never.
     Refuse(Refusal),
@@ -102,6 +109,10 @@ pub(crate) trait Strategy: Debug + Send {
     fn window(&self) -> u32;
 
     /// Says whether an attempt that uses `amounts` may go now, beside `in_flight` others.
+    ///
+    /// It may change what the time alone changes: a block ends and lets a probe go, a bucket fills, a spell
+    /// begins, and a window grows that holds the attempt back. It also notes what did hold it back. What
+    /// is sent counts with [`Strategy::send`] only, so asking twice is asking once.
     fn check(
         &mut self,
         amounts: &Amounts,
@@ -112,8 +123,8 @@ pub(crate) trait Strategy: Debug + Send {
     /// Takes in that the attempt which may go does not, for a limit of the user's.
     fn held(&mut self) {}
 
-    /// Takes in that an attempt goes on the wire, as one of `in_flight`.
-    fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight;
+    /// Takes in that an attempt which may go does, as one of `in_flight`.
+    fn send(&mut self, now: Time, pass: Pass, amounts: Amounts, in_flight: u32) -> Flight;
 
     /// Takes in how an attempt that needed `amounts` ended and what its response said; `in_flight` others
     /// are still out.

@@ -47,8 +47,10 @@ impl Rig {
         let amounts = Amounts::of(Cost::default());
         let (lane, mut around) = self.at(ms);
         let mut flights = Vec::new();
-        while flights.len() < most && lane.check(&amounts, &mut around) == Verdict::Go {
-            flights.push(lane.send(around.now, amounts));
+        while flights.len() < most
+            && let Verdict::Go(pass) = lane.check(&amounts, &mut around)
+        {
+            flights.push(lane.send(around.now, pass, amounts));
         }
         flights
     }

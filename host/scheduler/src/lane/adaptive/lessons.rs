@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Adaptive, Flight, Surroundings};
+use super::{Adaptive, Flight, Holder, Surroundings};
 use crate::bucket::Bucket;
 use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
@@ -81,7 +81,10 @@ impl Adaptive {
     /// Asks after an answer whether more at once pay.
     pub(super) fn weigh(&mut self, flight: &Flight, came: Came, around: &mut Surroundings<'_>) {
         // Who refuses what is too much at once has no queue.
-        if flight.spaced || self.spaced || self.classifier.kind() == Kind::Parallel {
+        if flight.spaced
+            || self.last_held_by == Holder::Other
+            || self.classifier.kind() == Kind::Parallel
+        {
             self.knee.spaced();
             return;
         }

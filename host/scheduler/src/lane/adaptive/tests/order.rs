@@ -1,0 +1,80 @@
+//! In which order the parts of the strategy are asked.
+
+use super::*;
+
+#[test]
+fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
+    let mut rig = Rig::new(LanePolicy::default());
+    let flights = rig.send(0, 4);
+    assert_eq!(flights.len(), 4);
+    rig.end(10, &flights[0], Class::Ok, &says(10, 0, MINUTE));
+    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
+    let hint = Hint {
+        retry_after: Some(Duration::from_secs(1)),
+        ..Hint::default()
+    };
+    rig.end(12, &flights[1], Class::Throttled, &hint);
+    assert_eq!(rig.why(13), Some(Why::Blocked { asked: true }));
+    let hint = Hint {
+        retry_after: Some(Duration::from_hours(2)),
+        ..Hint::default()
+    };
+    rig.end(14, &flights[2], Class::Throttled, &hint);
+    let until = Some(at(7_200_014));
+    let why = Refusal::QuotaExhausted { until };
+    assert_eq!(rig.check(15), Verdict::End(why), "more than is sat out");
+}
+
+#[test]
+fn of_several_buckets_the_one_that_fills_last_holds() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 1);
+    let tokens = Reading {
+        dimension: Dimension::Tokens,
+        ..reading(1000, 0, Duration::from_secs(30))
+    };
+    let hint = Hint {
+        readings: vec![reading(10, 0, Duration::from_secs(5)), tokens],
+        ..Hint::default()
+    };
+    rig.end(10, &flights[0], Class::Ok, &hint);
+    let Some(Why::Learnt { dimension, .. }) = rig.why(11) else {
+        panic!("both are empty");
+    };
+    assert_eq!(dimension, Dimension::Tokens);
+}
+
+#[test]
+fn who_waits_longer_than_a_run_sits_out_gets_the_reason_at_once() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 1);
+    let day = Duration::from_hours(20);
+    rig.end(10, &flights[0], Class::Ok, &says(1000, 0, day));
+    let Verdict::End(Refusal::QuotaExhausted { until: Some(until) }) = rig.check(11) else {
+        panic!("the day's requests are used up");
+    };
+    assert!(until >= Time::ZERO + day);
+}
+
+#[test]
+fn a_burst_is_spread_over_slots() {
+    let mut rig = Rig::wide();
+    for second in 0..4 {
+        let flights = rig.send(1000 * second, 1);
+        let stated = Reading {
+            window: Some(MINUTE),
+            ..reading(600, 599 - second, Duration::from_secs(60 - second))
+        };
+        let hint = Hint {
+            readings: vec![stated],
+            ..Hint::default()
+        };
+        rig.end(1000 * second + 10, &flights[0], Class::Ok, &hint);
+    }
+    // What comes back in a second is ten; a share of the limit is beside it.
+    let burst = rig.send(4000, 500).len();
+    assert!((11..=100).contains(&burst), "{burst} of 596");
+    let next = 4000 + SLOT.as_millis() as u64;
+    assert_eq!(rig.check(4000), Verdict::Wait(None, Some(at(next))));
+    assert_eq!(rig.send(next, 500).len(), burst);
+}

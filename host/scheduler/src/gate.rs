@@ -1,6 +1,6 @@
 //! Whether a lane is open at all.
 //!
-//! Three things can hold it, one at a time:
+//! Three things can hold it, one at a time ([`Holding`]):
 //!
 //! - a refusal for its rate shuts it for a while (`backoff`);
 //! - failures of the server or of the way to it break it (`breaker`);
@@ -26,7 +26,7 @@ mod breaker;
 use crate::tuning::gate::{AUTH_FAILURES, EXHAUSTED, NOT_FOUND};
 use backoff::Backoff;
 use barrier::{Barrier, Passage};
-use breaker::{Breaker, Failure};
+use breaker::{Breaker, Meets};
 
 /// What holds a lane back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +37,25 @@ pub(crate) enum Held {
     Ended(Refusal),
 }
 
+/// What holds a lane now.
+#[derive(Debug, Default)]
+enum Holding {
+    #[default]
+    Nothing,
+    /// A refusal for its rate; `asked`: the server said for how long.
+    Refused { barrier: Barrier, asked: bool },
+    /// Failures.
+    Broken(Barrier),
+    /// Nothing passes any more.
+    Ended(Refusal),
+}
+
 /// The gate of a lane.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
+    holding: Holding,
     backoff: Backoff,
     breaker: Breaker,
-    ended: Option<Refusal>,
     auth_failures: u32,
     /// Answers since the last success that say that the account is empty.
     exhausted: u32,
@@ -65,63 +78,72 @@ impl Gate {
     /// Says whether an attempt may be sent now. `quiet`: how long without a refusal counts as
     /// acceptance; `paced`: something else spaces the attempts.
     pub(crate) fn check(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<Held> {
-        if let Some(why) = &self.ended {
-            return Some(Held::Ended(why.clone()));
-        }
-        let broken = self.breaker.is_broken();
-        let passage = if broken {
-            self.breaker.check(now)
-        } else {
-            self.backoff.barrier.check(now, quiet, paced)
+        let (barrier, spell, at_once, why) = match &mut self.holding {
+            Holding::Nothing => return None,
+            Holding::Ended(why) => return Some(Held::Ended(why.clone())),
+            Holding::Refused { barrier, asked } => {
+                let asked = *asked && barrier.until().is_some();
+                (barrier, quiet, paced, Why::Blocked { asked })
+            }
+            Holding::Broken(barrier) => (barrier, self.breaker.spell(), false, Why::Broken),
         };
-        match passage {
+        match barrier.check(now, spell, at_once) {
             Passage::Free => None,
-            Passage::Quiet => {
-                self.reopen(now, now.before(quiet));
-                if self.barriers().all(Barrier::is_open) {
+            Passage::Held(until) => Some(Held::Until(until, why)),
+            Passage::Quiet { wide } => {
+                if wide {
+                    self.holding = Holding::Nothing;
                     self.breaker.forget();
                 }
+                self.reopen(now, now.before(quiet));
                 None
-            }
-            Passage::Held(until) if broken => Some(Held::Until(until, Why::Broken)),
-            Passage::Held(until) => {
-                let asked = self.backoff.is_asked();
-                Some(Held::Until(until, Why::Blocked { asked }))
             }
         }
     }
 
-    /// Both barriers, of which one at most is not open.
-    fn barriers(&self) -> impl Iterator<Item = Barrier> {
-        [self.backoff.barrier, self.breaker.barrier].into_iter()
+    /// What opens by degrees, if that is what holds it.
+    fn barrier(&self) -> Option<Barrier> {
+        match self.holding {
+            Holding::Refused { barrier, .. } | Holding::Broken(barrier) => Some(barrier),
+            Holding::Nothing | Holding::Ended(_) => None,
+        }
+    }
+
+    fn barrier_mut(&mut self) -> Option<&mut Barrier> {
+        match &mut self.holding {
+            Holding::Refused { barrier, .. } | Holding::Broken(barrier) => Some(barrier),
+            Holding::Nothing | Holding::Ended(_) => None,
+        }
     }
 
     /// Counts an attempt that is sent now.
     pub(crate) fn send(&mut self, now: Time) {
-        self.backoff.barrier.send(now);
-        self.breaker.barrier.send(now);
+        if let Some(barrier) = self.barrier_mut() {
+            barrier.send(now);
+        }
     }
 
     /// Takes in that a probe was cancelled: another may go in its place.
     pub(crate) fn lost_probe(&mut self, sent_at: Time) {
-        self.backoff.barrier.lost_probe(sent_at);
-        self.breaker.barrier.lost_probe(sent_at);
+        if let Some(barrier) = self.barrier_mut() {
+            barrier.lost_probe(sent_at);
+        }
     }
 
     /// Whether an attempt sent then was a probe.
     pub(crate) fn is_probe(&self, sent_at: Time) -> bool {
-        self.barriers().any(|barrier| barrier.is_probe(sent_at))
+        self.barrier().is_some_and(|known| known.is_probe(sent_at))
     }
 
     /// Whether a refusal now is the first probe's: the same episode goes on.
     pub(crate) fn is_first_probe(&self, sent_at: Time) -> bool {
-        self.barriers()
-            .any(|barrier| barrier.is_first_probe(sent_at))
+        self.barrier()
+            .is_some_and(|known| known.is_first_probe(sent_at))
     }
 
     /// Until when nothing is sent, if that is known.
     pub(crate) fn blocked_until(&self) -> Option<Time> {
-        self.barriers().find_map(Barrier::until)
+        self.barrier().and_then(Barrier::until)
     }
 
     /// Takes in that an attempt was refused for its rate. `asked` is the server's wish, `usual` what
@@ -134,10 +156,22 @@ impl Gate {
         usual: Option<Duration>,
         same_burst: bool,
     ) {
-        if self.ended.is_none() {
-            self.backoff.inherit(self.breaker.yields());
-            self.backoff.refused(now, asked, usual, same_burst);
+        if let Holding::Ended(_) = self.holding {
+            return;
         }
+        let asked = asked.filter(|wait| !wait.is_zero());
+        self.backoff.inherit(self.breaker.recovers());
+        let until = now + self.backoff.refused(now, asked, usual, same_burst);
+        // Answers cross: a probe may be refused for less than an older attempt was refused for since.
+        if let Holding::Refused { barrier, .. } = self.holding
+            && barrier.until().is_some_and(|known| known >= until)
+        {
+            return;
+        }
+        self.holding = Holding::Refused {
+            barrier: Barrier::Shut { until },
+            asked: asked.is_some(),
+        };
     }
 
     /// Takes in how an attempt ended that was sent then; `until`: when a used-up quota is filled again, if
@@ -164,7 +198,8 @@ impl Gate {
         if matches!(class, Class::Ok | Class::Permanent | Class::NotFound) {
             self.accepted(now, sent_at);
         }
-        if class.is_answer() && self.breaker.answered(sent_at) {
+        if class.is_answer() && self.breaker.answered(sent_at, self.is_broken()) {
+            self.holding = Holding::Nothing;
             self.reopen(now, sent_at);
         }
         None
@@ -172,9 +207,14 @@ impl Gate {
 
     /// Takes in that an attempt sent at `sent_at` was not refused.
     fn accepted(&mut self, now: Time, sent_at: Time) {
-        if self.is_probe(sent_at) {
-            self.reopen(now, sent_at);
-            self.backoff.barrier.widen();
+        if !self.is_probe(sent_at) {
+            return;
+        }
+        self.reopen(now, sent_at);
+        if let Holding::Refused { barrier, .. } = &mut self.holding
+            && barrier.widen()
+        {
+            self.holding = Holding::Nothing;
         }
     }
 
@@ -194,19 +234,24 @@ impl Gate {
     /// Takes in that the server or the way to it failed. Gives the time of the next probe if that broke the
     /// lane.
     fn failed(&mut self, now: Time, sent_at: Time, chance: &mut Chance) -> Option<Time> {
-        let held = self.ended.is_some() || !self.backoff.barrier.is_open();
-        let failure = Failure { now, sent_at, held };
-        self.breaker.failed(failure, chance)
+        let meets = match self.holding {
+            Holding::Nothing => Meets::Open,
+            Holding::Broken(barrier) if barrier.is_probe(sent_at) => Meets::Broken,
+            _ => Meets::Held,
+        };
+        let until = self.breaker.failed(now, sent_at, meets, chance)?;
+        self.holding = Holding::Broken(Barrier::Shut { until });
+        Some(until)
     }
 
     /// Whether the breaker is open or being probed.
     pub(crate) fn is_broken(&self) -> bool {
-        self.breaker.is_broken()
+        matches!(self.holding, Holding::Broken(_))
     }
 
     /// Pauses in a row since the breaker opened, while it is.
     pub(crate) fn strikes(&self) -> Option<u32> {
-        self.breaker.strikes()
+        self.is_broken().then_some(self.breaker.strikes())
     }
 
     /// Why the `queued` jobs of a broken lane end untried, if they do; said once of each wave.
@@ -243,16 +288,18 @@ impl Gate {
     fn succeeded(&mut self) {
         self.succeeded = true;
         self.breaker.works();
-        self.ended
-            .take_if(|why| matches!(why, Refusal::Auth | Refusal::NotFound));
+        if let Holding::Ended(Refusal::Auth | Refusal::NotFound) = self.holding {
+            self.holding = Holding::Nothing;
+        }
         (self.auth_failures, self.not_found, self.exhausted) = (0, 0, 0);
     }
 
     /// Lets nothing pass any more.
     fn end(&mut self, why: Refusal) {
-        self.ended.get_or_insert(why);
-        self.backoff.barrier = Barrier::Open;
-        self.breaker.yields();
+        if !matches!(self.holding, Holding::Ended(_)) {
+            self.holding = Holding::Ended(why);
+            self.breaker.recovers();
+        }
     }
 }
 

@@ -9,16 +9,12 @@
 
 use std::time::Duration;
 
-use super::barrier::Barrier;
 use crate::time::Time;
 use crate::tuning::backoff::{CHECKED_ABOVE, FIRST_BLOCK, LONGEST_BLOCK};
 
 /// The back-off of a lane.
 #[derive(Debug)]
 pub(super) struct Backoff {
-    pub(super) barrier: Barrier,
-    /// The server said how long the present block lasts.
-    by_server: bool,
     /// Blocks in a row without a success between.
     strikes: u32,
     /// The wait that was asked for first since then, and from when.
@@ -30,8 +26,6 @@ pub(super) struct Backoff {
 impl Default for Backoff {
     fn default() -> Self {
         Self {
-            barrier: Barrier::Open,
-            by_server: false,
             strikes: 0,
             asked: None,
             needed: 1000,
@@ -40,37 +34,25 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// Whether the server asked for the wait until the present block ends.
-    pub(super) fn is_asked(&self) -> bool {
-        self.by_server && self.barrier.until().is_some()
-    }
-
-    /// Shuts the lane for `asked`, the server's wish, or else for `usual` and longer with each
-    /// refusal in a row, of which those of one burst are one. None makes a block shorter.
+    /// Says how long a refusal shuts the lane: for `asked`, the server's wish, or else for `usual` and
+    /// longer with each refusal in a row, of which those of one burst are one.
     pub(super) fn refused(
         &mut self,
         now: Time,
         asked: Option<Duration>,
         usual: Option<Duration>,
         same_burst: bool,
-    ) {
+    ) -> Duration {
         if !same_burst {
             self.strikes += 1;
         }
-        let asked = asked.filter(|wait| !wait.is_zero());
-        let wait = if let Some(wait) = asked {
+        if let Some(wait) = asked {
             self.asked.get_or_insert((now, wait));
             self.believed(wait)
         } else {
             let doublings = self.strikes.saturating_sub(1).min(16);
             let first = usual.unwrap_or(FIRST_BLOCK);
             first.saturating_mul(1 << doublings).min(LONGEST_BLOCK)
-        };
-        // Answers cross: a probe may be refused for less than an older attempt was refused for since.
-        let until = now + wait;
-        if self.barrier.until().is_none_or(|known| known < until) {
-            self.barrier = Barrier::Shut { until };
-            self.by_server = asked.is_some();
         }
     }
 

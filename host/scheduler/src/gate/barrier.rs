@@ -9,11 +9,9 @@ use std::time::Duration;
 use crate::time::Time;
 use crate::tuning::barrier::WIDE_OPEN;
 
-/// Whether attempts pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What lets no attempts pass, or few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Barrier {
-    #[default]
-    Open,
     Shut {
         until: Time,
     },
@@ -30,8 +28,10 @@ pub(super) enum Barrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passage {
     Free,
-    /// Free, since a whole spell passed without a word against it.
-    Quiet,
+    /// Free, since a whole spell passed without a word against it. `wide`: nothing is left of the barrier.
+    Quiet {
+        wide: bool,
+    },
     /// Not before then.
     Held(Time),
 }
@@ -68,11 +68,10 @@ impl Barrier {
             return Passage::Held(due);
         }
         (*sent, *last) = (0, now);
-        *allowance *= 2;
-        if at_once || *allowance >= WIDE_OPEN {
-            *self = Self::Open;
+        let wide = self.widen();
+        Passage::Quiet {
+            wide: wide || at_once,
         }
-        Passage::Quiet
     }
 
     /// Counts an attempt that is sent now.
@@ -92,14 +91,13 @@ impl Barrier {
         }
     }
 
-    /// Lets twice as many pass, for one that did.
-    pub(super) fn widen(&mut self) {
-        if let Self::HalfOpen { allowance, .. } = self {
-            *allowance = allowance.saturating_mul(2);
-            if *allowance >= WIDE_OPEN {
-                *self = Self::Open;
-            }
-        }
+    /// Lets twice as many pass. `true`: so many that nothing is left of it.
+    pub(super) fn widen(&mut self) -> bool {
+        let Self::HalfOpen { allowance, .. } = self else {
+            return false;
+        };
+        *allowance *= 2;
+        *allowance >= WIDE_OPEN
     }
 
     /// Whether an attempt sent then was a probe.
@@ -116,11 +114,7 @@ impl Barrier {
     pub(super) fn until(self) -> Option<Time> {
         match self {
             Self::Shut { until } => Some(until),
-            Self::Open | Self::HalfOpen { .. } => None,
+            Self::HalfOpen { .. } => None,
         }
-    }
-
-    pub(super) fn is_open(self) -> bool {
-        self == Self::Open
     }
 }

@@ -36,7 +36,6 @@
 
 use std::time::Duration;
 
-use super::barrier::{Barrier, Passage};
 use crate::chance::Chance;
 use crate::job::Refusal;
 use crate::time::Time;
@@ -52,19 +51,20 @@ use hope::Hope;
 /// The bits of [`Breaker::recent`] that are in use.
 const RECENT: u32 = (1 << HISTORY) - 1;
 
-/// An attempt that failed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Failure {
-    pub(super) now: Time,
-    pub(super) sent_at: Time,
-    /// Something else holds the lane, so that the failure can't break it.
-    pub(super) held: bool,
+/// What a failure meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meets {
+    /// A lane that nothing holds.
+    Open,
+    /// A lane that is held, so that the failure can't break it.
+    Held,
+    /// A broken lane, of which it was a probe.
+    Broken,
 }
 
 /// The breaker of a lane.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
-    pub(super) barrier: Barrier,
     /// Pauses in a row without an answer between.
     strikes: u32,
     failures_in_row: u32,
@@ -78,15 +78,9 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    /// Whether the lane is broken, or being probed for that.
-    pub(super) fn is_broken(&self) -> bool {
-        !self.barrier.is_open()
-    }
-
-    /// Says whether an attempt may be sent now, as [`Barrier::check`] does.
-    pub(super) fn check(&mut self, now: Time) -> Passage {
-        let spell = RECOVERED.max(self.failure_latency * RECOVERED_LATENCIES);
-        self.barrier.check(now, spell, false)
+    /// How long without a failure counts as recovered.
+    pub(super) fn spell(&self) -> Duration {
+        RECOVERED.max(self.failure_latency * RECOVERED_LATENCIES)
     }
 
     /// Why the `queued` jobs are not waited with any more, if that is so; said once of each wave.
@@ -94,57 +88,61 @@ impl Breaker {
         self.hope.lost(now, queued)
     }
 
-    /// Pauses in a row, where it is broken.
-    pub(super) fn strikes(&self) -> Option<u32> {
-        self.is_broken().then_some(self.strikes)
+    /// Pauses in a row without an answer between.
+    pub(super) fn strikes(&self) -> u32 {
+        self.strikes
     }
 
-    /// Takes in that an attempt failed. Gives the time of the next probe if that broke the lane.
-    pub(super) fn failed(&mut self, failure: Failure, chance: &mut Chance) -> Option<Time> {
-        let Failure { now, sent_at, .. } = failure;
+    /// Takes in that an attempt failed. Gives the time of the next probe if that breaks the lane.
+    pub(super) fn failed(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        meets: Meets,
+        chance: &mut Chance,
+    ) -> Option<Time> {
         self.failures_in_row += 1;
         self.failed_at = self.failed_at.max(sent_at);
         self.failure_latency = self.failure_latency.max(now - sent_at);
         self.recent = ((self.recent << 1) | 1) & RECENT;
-        let probe = self.barrier.is_probe(sent_at);
-        if probe {
+        if meets == Meets::Broken {
             self.hope.probe_fails(now);
         } else {
             self.hope.fails(now);
         }
         let many =
             self.failures_in_row >= BREAKING_ROW || self.recent.count_ones() >= BREAKING_SHARE;
-        let breaks = many && !failure.held && self.barrier.is_open();
-        if !probe && !breaks {
+        let breaks = match meets {
+            Meets::Open => many,
+            Meets::Held => false,
+            Meets::Broken => true,
+        };
+        if !breaks {
             return None;
         }
         self.strikes += 1;
         // Who was given up gets the next wave's probes one after the other.
         if self.hope.is_given_up() {
-            self.barrier = Barrier::Shut { until: now };
             return Some(now);
         }
         let doublings = self.strikes.saturating_sub(1).min(BREAKER_DOUBLINGS);
         let jitter = Duration::from_millis(chance.below(FIRST_PAUSE.as_millis() as u64));
-        let until = now + (FIRST_PAUSE + jitter) * (1 << doublings);
-        self.barrier = Barrier::Shut { until };
-        Some(until)
+        Some(now + (FIRST_PAUSE + jitter) * (1 << doublings))
     }
 
-    /// Takes in that the server answered, whatever it said: `true` if that closed the breaker.
-    pub(super) fn answered(&mut self, sent_at: Time) -> bool {
-        let was_broken = self.is_broken();
-        if was_broken && sent_at < self.failed_at {
+    /// Takes in that the server answered, whatever it said; `true` if that closes a broken lane.
+    pub(super) fn answered(&mut self, sent_at: Time, is_broken: bool) -> bool {
+        if is_broken && sent_at < self.failed_at {
             return false;
         }
         self.hope.answers();
         self.failures_in_row = 0;
-        self.recent = (self.recent << 1) & RECENT;
-        if was_broken {
-            self.recent = 0;
-            self.barrier = Barrier::Open;
-        }
-        was_broken
+        self.recent = if is_broken {
+            0
+        } else {
+            (self.recent << 1) & RECENT
+        };
+        is_broken
     }
 
     /// Forgets the failures so far: the lane has been open and quiet.
@@ -157,14 +155,8 @@ impl Breaker {
         self.hope.succeeds();
     }
 
-    /// Gives how many probes have failed, if it was broken, and counts anew.
-    pub(super) fn recovers(&mut self) -> Option<u32> {
-        std::mem::take(&mut self.strikes).checked_sub(1)
-    }
-
-    /// Closes, since something else holds the lane now. Gives its failed probes so far.
-    pub(super) fn yields(&mut self) -> u32 {
-        self.barrier = Barrier::Open;
+    /// Counts pauses anew: it is over, or something else holds the lane now. Gives how many there were.
+    pub(super) fn recovers(&mut self) -> u32 {
         std::mem::take(&mut self.strikes)
     }
 }

@@ -130,12 +130,16 @@ impl Allowance {
     }
 
     /// Takes in that an attempt that was sent then was accepted, the first after the refusals.
-    /// `probed`: the server asked for the wait, or refused a probe meanwhile. Gives what a window
-    /// holds if that is new.
-    pub(crate) fn opened(&mut self, at: Time, probed: bool) -> Option<(u64, Duration)> {
+    /// `probed`: the server asked for the wait, or refused a probe meanwhile. `true` if that tells what a
+    /// window holds.
+    pub(crate) fn opened(&mut self, at: Time, probed: bool) -> bool {
         let shut = self.shut.take();
-        let from = self.opened_at.replace(at)?;
-        let shut = shut.filter(|_| probed && self.known.is_none())?;
+        let (Some(from), Some(shut)) = (self.opened_at.replace(at), shut) else {
+            return false;
+        };
+        if !probed || self.known.is_some() {
+            return false;
+        }
         let begun = self.log.partition_point(|sent| *sent < from);
         let shut_at = self.log.partition_point(|sent| *sent <= shut.first);
         let limit = shut_at.saturating_sub(begun) as u64;
@@ -143,7 +147,7 @@ impl Allowance {
         // Where all that was accepted was still in flight, it may have been too many at once.
         let told = limit >= FEWEST && limit > u64::from(shut.among);
         if !told || at.since(shut.first) * SHUT_SHARE < most {
-            return None;
+            return false;
         }
         let round = ROUND.into_iter().map(Duration::from_secs);
         let window = round
@@ -152,7 +156,7 @@ impl Allowance {
         let window = window.unwrap_or(most);
         self.known = Some(Measured { limit, window });
         self.calm = 0;
-        Some((limit, window))
+        true
     }
 
     /// How many were sent after `from` and not after `to`.
@@ -188,27 +192,30 @@ mod tests {
         allowance
     }
 
+    /// What is known once it has opened.
+    fn opened(mut allowance: Allowance, at: u64, probed: bool) -> Option<(u64, Duration)> {
+        let tells = allowance.opened(ms(at), probed);
+        assert_eq!(tells, allowance.known().is_some());
+        allowance.known()
+    }
+
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn a_round_window_that_ended_between_two_probes_is_the_one() {
-        assert_eq!(shut(950).opened(ms(1700), true), Some((50, SECOND)));
+        assert_eq!(opened(shut(950), 1700, true), Some((50, SECOND)));
     }
 
     #[test]
     fn an_odd_window_is_as_long_as_it_can_be() {
         let odd = Duration::from_millis(700);
-        assert_eq!(shut(450).opened(ms(700), true), Some((50, odd)));
+        assert_eq!(opened(shut(450), 700, true), Some((50, odd)));
     }
 
     #[test]
     fn who_opens_at_once_has_no_window() {
-        assert_eq!(shut(255).opened(ms(260), true), None, "shut for a moment");
-        assert_eq!(
-            shut(950).opened(ms(1700), false),
-            None,
-            "nobody tried between"
-        );
+        assert_eq!(opened(shut(255), 260, true), None, "shut for a moment");
+        assert_eq!(opened(shut(950), 1700, false), None, "nobody tried between");
     }
 
     #[test]
@@ -217,7 +224,7 @@ mod tests {
         send(&mut allowance, 0, 1, 16);
         allowance.send(ms(20));
         allowance.refused(ms(20), 17, true);
-        assert_eq!(allowance.opened(ms(1500), true), None);
+        assert_eq!(opened(allowance, 1500, true), None);
     }
 
     #[test]

@@ -51,7 +51,8 @@ pub enum Event {
     },
     /// A limit became known, or changed.
     RateLimitLearned {
-        /// Of what; `None`: a rate without a name, found by trying.
+        /// Of what; `None`: a rate without a name, found by trying. One in each window, unless the server
+        /// was seen to count by longer ones.
         dimension: Option<Dimension>,
         /// How much of it a window holds.
         limit: u64,

@@ -89,6 +89,7 @@ impl Lane {
             window: self.strategy.window(),
             queued: self.queue.len(),
             wait: self.wait.clone(),
+            interval: self.strategy.interval(),
             metrics: Metrics {
                 knee: self.strategy.knee(),
                 ..self.counters.metrics()

@@ -25,6 +25,8 @@ use crate::tuning::pace::{CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, 
 pub(crate) struct Pace {
     /// Nanoseconds from one attempt to the next; `None`: unlimited.
     interval: Option<u64>,
+    /// What it was after the last measurement; from then on it shrinks with each attempt.
+    found: Option<u64>,
     /// When the next attempt is due.
     due: Time,
     /// First refusal of the last episode.
@@ -40,9 +42,14 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Nanoseconds between attempts; `None`: unlimited.
+    /// The time between attempts; `None`: unlimited.
     pub(crate) fn interval(&self) -> Option<Duration> {
         self.interval.map(Duration::from_nanos)
+    }
+
+    /// What a refusal last said that it is.
+    pub(crate) fn found(&self) -> Option<Duration> {
+        self.found.map(Duration::from_nanos)
     }
 
     /// When the next attempt may be sent.
@@ -100,8 +107,9 @@ impl Pace {
                         .min(60_000_000_000.max(interval))
                 });
             }
-            None => {}
+            None => return self.interval.is_some(),
         }
+        self.found = self.interval;
         self.interval.is_some()
     }
 

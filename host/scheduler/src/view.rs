@@ -17,6 +17,8 @@ pub struct View {
     /// What the head of the queue waits for; `None` when it doesn't wait, or only for an
     /// attempt to end.
     pub wait: Option<Wait>,
+    /// The time from one attempt to the next, where that was found by trying.
+    pub interval: Option<Duration>,
     /// Counts since the lane was opened.
     pub metrics: Metrics,
 }

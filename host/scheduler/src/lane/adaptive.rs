@@ -21,9 +21,10 @@
 //!
 //! Attempts sent before it last reacted belong to the same burst and teach nothing.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
+
+use told::Told;
 
 use super::strategy::{Burst, Flight, Pass, Strategy, Surroundings, Verdict};
 use crate::allowance::Allowance;
@@ -45,6 +46,7 @@ use crate::view::Why;
 use crate::window::{Heard, Known, Window};
 
 mod lessons;
+mod told;
 
 /// A spell of [`SLOT`], in which only part of a burst may go.
 #[derive(Debug)]
@@ -104,16 +106,19 @@ pub(super) struct Adaptive {
     /// When the first attempt was sent.
     begun: Option<Time>,
     slot: Slot,
+    told: Told,
 }
 
 impl Adaptive {
     pub(super) fn new(policy: LanePolicy, now: Time) -> Self {
+        let window = Window::new(policy, now);
         Self {
             policy,
+            told: Told::new(window.size()),
             gate: Gate::default(),
             sent: Sent::default(),
             buckets: Vec::new(),
-            window: Window::new(policy, now),
+            window,
             pace: Pace::default(),
             allowance: Allowance::default(),
             reacted_at: Time::ZERO,
@@ -137,11 +142,10 @@ impl Adaptive {
     }
 
     /// Says whether the gate holds everything back.
-    fn check_gate(&mut self, around: &mut Surroundings<'_>) -> Option<Verdict> {
-        let now = around.now;
+    fn check_gate(&mut self, now: Time) -> Option<Verdict> {
         let quiet = self.quiet();
         let held = self.gate.check(now, quiet, self.interval().is_some());
-        self.mark_opening(around);
+        self.mark_opening(now);
         Some(match held? {
             Held::Ended(why) => Verdict::End(why),
             Held::Until(time, why) => Verdict::until(time, why),
@@ -181,14 +185,6 @@ impl Adaptive {
         Some(Verdict::until(until, why))
     }
 
-    /// The time from one attempt to the next, where that was found by trying.
-    fn interval(&self) -> Option<Duration> {
-        let allowed = self.allowance.known();
-        let spread =
-            |(limit, window): (u64, Duration)| Duration::from_nanos(nanos(window) / limit.max(1));
-        allowed.map(spread).or(self.pace.interval())
-    }
-
     /// Whether an attempt is not due yet by the pace.
     fn check_pace(&self, now: Time) -> Option<Verdict> {
         let due = self.pace.due().max(self.allowance.due());
@@ -196,11 +192,10 @@ impl Adaptive {
         Some(Verdict::until(due, Why::Pace { interval }))
     }
 
-    fn check_window(&mut self, in_flight: u32, around: &mut Surroundings<'_>) -> Verdict {
+    fn check_window(&mut self, in_flight: u32, now: Time) -> Verdict {
         while in_flight >= self.window.size() {
-            let before = self.window.size();
-            match self.window.press(around.now, self.known()) {
-                Some(due) if due <= around.now => self.say_window(before, around),
+            match self.window.press(now, self.known()) {
+                Some(due) if due <= now => {}
                 later => {
                     self.last_held_by = Holder::Window;
                     return Verdict::Wait(None, later);
@@ -238,13 +233,15 @@ impl Adaptive {
         (self.slot.used >= most).then_some(self.slot.end())
     }
 
-    fn say_window(&self, from: u32, around: &mut Surroundings<'_>) {
-        let to = self.window.size();
-        match to.cmp(&from) {
-            Ordering::Equal => {}
-            Ordering::Greater => around.tell(Event::ConcurrencyIncreased { from, to }),
-            Ordering::Less => around.tell(Event::ConcurrencyDecreased { from, to }),
-        }
+    /// How many may be sent in how long, where that was found by trying.
+    fn rate(&self) -> Option<(u64, Duration)> {
+        let each = |interval| (1, interval);
+        self.allowance.known().or(self.pace.found().map(each))
+    }
+
+    /// Tells what is new.
+    fn tell_news(&mut self, around: &mut Surroundings<'_>) {
+        self.told.tell(self.window.size(), self.rate(), around);
     }
 }
 
@@ -253,6 +250,7 @@ impl Strategy for Adaptive {
         self.policy = policy;
         if self.begun.is_none() {
             self.window = Window::new(policy, now);
+            self.told = Told::new(self.window.size());
         } else {
             self.window.obey(policy);
         }
@@ -270,17 +268,19 @@ impl Strategy for Adaptive {
     ) -> Verdict {
         let now = around.now;
         let held = self
-            .check_gate(around)
+            .check_gate(now)
             .or_else(|| self.check_buckets(now, amounts))
             .or_else(|| Some(Verdict::Wait(None, Some(self.slot_due(now)?))))
             .or_else(|| self.check_pace(now));
-        match held {
+        let verdict = match held {
             Some(verdict) => {
                 self.last_held_by = Holder::Other;
                 verdict
             }
-            None => self.check_window(in_flight, around),
-        }
+            None => self.check_window(in_flight, now),
+        };
+        self.tell_news(around);
+        verdict
     }
 
     fn send(&mut self, now: Time, pass: Pass, amounts: Amounts, in_flight: u32) -> Flight {
@@ -352,7 +352,7 @@ impl Strategy for Adaptive {
         };
         if class == Class::Throttled {
             // Whom it is put to the account of depends on what the gate holds until then.
-            self.refuse(flight, amounts, end.hint, around);
+            self.refuse(flight, amounts, end.hint, now);
         }
         let breaks = self
             .gate
@@ -362,7 +362,7 @@ impl Strategy for Adaptive {
         }
         match class {
             Class::Ok => {
-                self.accept(flight, in_flight, around);
+                self.accept(flight, in_flight, now);
                 let came = Came {
                     among: flight.among,
                     took: now - flight.sent_at,
@@ -374,13 +374,14 @@ impl Strategy for Adaptive {
                     bounds: (self.policy.min_window, self.policy.max_window),
                     limited: !self.buckets.is_empty() || self.refusal_latency.is_some(),
                 };
-                self.weigh(flight, came, around);
+                self.weigh(flight, came, now);
             }
-            Class::Permanent | Class::NotFound => self.accept(flight, in_flight, around),
+            Class::Permanent | Class::NotFound => self.accept(flight, in_flight, now),
             Class::Transient => self.window.rest(now),
-            Class::Timeout => self.outwait(flight, around),
+            Class::Timeout => self.outwait(flight, now),
             Class::Throttled | Class::QuotaExhausted | Class::Auth => {}
         }
+        self.tell_news(around);
     }
 
     fn cancelled(&mut self, flight: &Flight) {
@@ -403,6 +404,12 @@ impl Strategy for Adaptive {
 
     fn knee(&self) -> Option<u32> {
         self.knee.found()
+    }
+
+    fn interval(&self) -> Option<Duration> {
+        let spread =
+            |(limit, window): (u64, Duration)| Duration::from_nanos(nanos(window) / limit.max(1));
+        self.allowance.known().map(spread).or(self.pace.interval())
     }
 
     fn waits(&self) -> bool {

@@ -166,6 +166,11 @@ pub(crate) trait Strategy: Debug + Send {
         None
     }
 
+    /// The time from one attempt to the next, where that was found by trying.
+    fn interval(&self) -> Option<Duration> {
+        None
+    }
+
     /// Whether it waits after refusals itself, so that a job needs no pause of its own.
     fn waits(&self) -> bool {
         false

@@ -141,6 +141,42 @@ fn every_refusal_is_counted_and_told() {
 }
 
 #[test]
+fn a_pace_that_was_found_is_seen_from_outside() {
+    let mut rig = Rig::new(LanePolicy::default());
+    assert_eq!(rig.lane.view().interval, None);
+    // Refused are the last of many and, some time later, the first of many.
+    for round in 1..=10 {
+        let now = 2000 * round;
+        let flights = rig.send(now, 100);
+        let refused = match round {
+            5 => flights.len() - 1..flights.len(),
+            10 => 0..1,
+            _ => 0..0,
+        };
+        rig.end_all(
+            now + 5,
+            &flights[refused.clone()],
+            Class::Throttled,
+            &Hint::default(),
+        );
+        rig.end_all(
+            now + 6,
+            &flights[..refused.start],
+            Class::Ok,
+            &Hint::default(),
+        );
+        rig.end_all(
+            now + 7,
+            &flights[refused.end..],
+            Class::Ok,
+            &Hint::default(),
+        );
+    }
+    let interval = rig.lane.view().interval.expect("it was measured");
+    assert!(interval > Duration::from_millis(10), "{interval:?}");
+}
+
+#[test]
 fn a_retry_of_a_failure_waits_for_the_budget_while_others_work() {
     let mut rig = Rig::new(LanePolicy::default());
     rig.lane.queue.push_retry(JobId(1), at(0));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Adaptive, Flight, Holder, Surroundings};
+use super::{Adaptive, Flight, Holder, Strategy, Surroundings};
 use crate::bucket::Bucket;
 use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
@@ -79,7 +79,7 @@ impl Adaptive {
     }
 
     /// Asks after an answer whether more at once pay.
-    pub(super) fn weigh(&mut self, flight: &Flight, came: Came, around: &mut Surroundings<'_>) {
+    pub(super) fn weigh(&mut self, flight: &Flight, came: Came, now: Time) {
         // Who refuses what is too much at once has no queue.
         if flight.spaced
             || self.last_held_by == Holder::Other
@@ -88,49 +88,37 @@ impl Adaptive {
             self.knee.spaced();
             return;
         }
-        let now = around.now;
-        let before = self.window.size();
-        match self.knee.answered(came, before) {
+        match self.knee.answered(came, self.window.size()) {
             Advice::Stay => {}
             Advice::Turn(to) => self.window.turn(to, now),
             Advice::Grow(places) => self.window.earn(places),
         }
-        self.say_window(before, around);
     }
 
     /// Takes in that an attempt ran out of time. One that others overtook was slow by itself, which
     /// says neither that the server refused nor that it failed; where none did, all of them wait
     /// in a queue, or nobody is served.
-    pub(super) fn outwait(&mut self, flight: &Flight, around: &mut Surroundings<'_>) {
+    pub(super) fn outwait(&mut self, flight: &Flight, now: Time) {
         if flight.sent_at < self.outwaited.max(self.newest) {
             return;
         }
-        self.outwaited = around.now;
+        self.outwaited = now;
         self.knee.interrupt();
-        let before = self.window.size();
-        self.window.cut(around.now);
-        self.say_window(before, around);
+        self.window.cut(now);
     }
 
     /// Takes in that an attempt was accepted and ended well.
-    pub(super) fn accept(
-        &mut self,
-        flight: &Flight,
-        in_flight: u32,
-        around: &mut Surroundings<'_>,
-    ) {
+    pub(super) fn accept(&mut self, flight: &Flight, in_flight: u32, now: Time) {
         self.heard = Heard {
-            at: around.now,
-            took: around.now - flight.sent_at,
+            at: now,
+            took: now - flight.sent_at,
         };
         self.newest = self.newest.max(flight.sent_at);
-        self.mark_opening(around);
+        self.mark_opening(now);
         if flight.overdraft {
             self.buckets.iter_mut().for_each(Bucket::bluffed);
         }
-        let before = self.window.size();
-        self.window.succeed(around.now, in_flight + 1);
-        self.say_window(before, around);
+        self.window.succeed(now, in_flight + 1);
         let amends = self.trust.accepted();
         for bucket in &mut self.buckets {
             if amends != Amends::Nothing {
@@ -143,14 +131,7 @@ impl Adaptive {
     }
 
     /// Takes in that an attempt was refused for its rate.
-    pub(super) fn refuse(
-        &mut self,
-        flight: &Flight,
-        amounts: &Amounts,
-        hint: &Hint,
-        around: &mut Surroundings<'_>,
-    ) {
-        let now = around.now;
+    pub(super) fn refuse(&mut self, flight: &Flight, amounts: &Amounts, hint: &Hint, now: Time) {
         if self.gate.is_broken() && !self.gate.is_probe(flight.sent_at) {
             return;
         }
@@ -159,7 +140,6 @@ impl Adaptive {
         self.window.rest(now);
         let is_new = flight.sent_at >= self.reacted_at;
         let explained = self.explain(now, amounts, hint, is_new);
-        let before = self.window.size();
         let first_probe = self.gate.is_first_probe(flight.sent_at);
         if first_probe && !explained {
             self.buckets.iter_mut().for_each(Bucket::uncap);
@@ -184,7 +164,6 @@ impl Adaptive {
             self.reacted_at = now;
             self.trust.refused();
         }
-        self.say_window(before, around);
         if hint.retry_after.is_some_and(|wait| !wait.is_zero()) || usual.is_some() {
             self.gate
                 .block(now, hint.retry_after, usual.flatten(), !is_new);
@@ -192,18 +171,13 @@ impl Adaptive {
     }
 
     /// Learns from when the lane has opened again.
-    pub(super) fn mark_opening(&mut self, around: &mut Surroundings<'_>) {
+    pub(super) fn mark_opening(&mut self, now: Time) {
         if let Some(opening) = self.gate.take_opening()
             && self.classifier.kind() != Kind::Parallel
-            && let Some((limit, window)) = self.allowance.opened(opening.at, opening.probed)
+            && self.allowance.opened(opening.at, opening.probed)
         {
             self.pace = Pace::default();
-            self.window.widen(around.now);
-            around.tell(Event::RateLimitLearned {
-                dimension: None,
-                limit,
-                window: Some(window),
-            });
+            self.window.widen(now);
         }
     }
 

@@ -13,6 +13,7 @@ use crate::job::{Cost, LaneId};
 use crate::sent::Amounts;
 
 mod any_ends;
+mod news;
 mod order;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -155,6 +156,19 @@ impl Rig {
             now += 20;
         }
         now
+    }
+
+    /// What was told of rates that were found by trying.
+    fn rates(&self) -> Vec<(u64, Duration)> {
+        let rate = |notice: &Notice| match notice.event {
+            Event::RateLimitLearned {
+                dimension: None,
+                limit,
+                window,
+            } => Some((limit, window.expect("it is known"))),
+            _ => None,
+        };
+        self.events.iter().filter_map(rate).collect()
     }
 
     fn events(&mut self, name: &str) -> usize {

@@ -129,6 +129,11 @@ impl Allowance {
         });
     }
 
+    /// Takes in that the server is shut for another reason: when it opens tells nothing of its windows.
+    pub(crate) fn interrupt(&mut self) {
+        (self.opened_at, self.shut) = (None, None);
+    }
+
     /// Takes in that an attempt that was sent then was accepted, the first after the refusals.
     /// `probed`: the server asked for the wait, or refused a probe meanwhile. `true` if that tells what a
     /// window holds.
@@ -216,6 +221,15 @@ mod tests {
     fn who_opens_at_once_has_no_window() {
         assert_eq!(opened(shut(255), 260, true), None, "shut for a moment");
         assert_eq!(opened(shut(950), 1700, false), None, "nobody tried between");
+    }
+
+    #[test]
+    fn a_quota_that_is_filled_again_is_no_window_of_the_refusals_before() {
+        let mut allowance = shut(950);
+        allowance.interrupt();
+        let hour = 3_600_000;
+        send(&mut allowance, hour, 5, 50);
+        assert_eq!(opened(allowance, hour + 1010, true), None);
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //! - failures of the server or of the way to it break it (`breaker`);
 //! - a used-up quota **ends** it, as do credentials that were never accepted and a model that was
 //!   never there: what is queued fails at once with the reason, and no money or patience is spent
-//!   on it. A success that was on its way proves them wrong.
+//!   on it. A success that was on its way proves credentials and models right after all, and a quota
+//!   is filled again at the time that the server said, if it did: a run of hours lives to see it.
 //!
 //! Both of the first let probes go, one and then more (`barrier`). Failures don't break a lane that
 //! is backing off; a probe of the breaker that is refused for its rate turns the one into the other.
@@ -46,7 +47,7 @@ enum Holding {
     Refused { barrier: Barrier, asked: bool },
     /// Failures.
     Broken(Barrier),
-    /// Nothing passes any more.
+    /// Nothing passes any more, or not before the quota is filled again.
     Ended(Refusal),
 }
 
@@ -78,6 +79,17 @@ impl Gate {
     /// Says whether an attempt may be sent now. `quiet`: how long without a refusal counts as
     /// acceptance; `paced`: something else spaces the attempts.
     pub(crate) fn check(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<Held> {
+        if let Holding::Ended(Refusal::QuotaExhausted { until: Some(until) }) = self.holding
+            && until <= now
+        {
+            // One goes first, as after any wait that the server asked for.
+            let barrier = Barrier::Shut { until };
+            self.holding = Holding::Refused {
+                barrier,
+                asked: true,
+            };
+            self.exhausted = 0;
+        }
         let (barrier, spell, at_once, why) = match &mut self.holding {
             Holding::Nothing => return None,
             Holding::Ended(why) => return Some(Held::Ended(why.clone())),
@@ -294,11 +306,12 @@ impl Gate {
         (self.auth_failures, self.not_found, self.exhausted) = (0, 0, 0);
     }
 
-    /// Lets nothing pass any more.
+    /// Lets nothing pass any more. What holds it goes, and what it has counted.
     fn end(&mut self, why: Refusal) {
         if !matches!(self.holding, Holding::Ended(_)) {
             self.holding = Holding::Ended(why);
             self.breaker.recovers();
+            self.backoff.yields();
         }
     }
 }

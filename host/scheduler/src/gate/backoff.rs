@@ -74,6 +74,11 @@ impl Backoff {
         self.strikes += strikes;
     }
 
+    /// Forgets the refusals in a row: something else holds the lane now.
+    pub(super) fn yields(&mut self) {
+        (self.strikes, self.asked) = (0, None);
+    }
+
     /// Refusals are over: remembers how much of the asked wait was needed, and says whether it was asked
     /// for, or a probe was refused meanwhile, if there was a block.
     pub(super) fn accepted(&mut self, now: Time) -> Option<bool> {

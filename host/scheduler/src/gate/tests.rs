@@ -74,6 +74,13 @@ impl Watched {
         self.ends(ms, sent_ms, Class::Transient)
     }
 
+    /// The server says that the quota is used up until then.
+    fn runs_out(&mut self, ms: u64, until: Option<u64>) {
+        let (now, class) = (at(ms), Class::QuotaExhausted);
+        self.gate
+            .ended(now, now, class, until.map(at), &mut self.chance);
+    }
+
     /// Breaks the lane by failures that are sent one after the other from `ms` on and take
     /// `took`. Gives when it probes.
     fn breaks(&mut self, ms: u64, took: u64) -> u64 {

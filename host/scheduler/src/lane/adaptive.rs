@@ -233,6 +233,15 @@ impl Adaptive {
         (self.slot.used >= most).then_some(self.slot.end())
     }
 
+    /// What an end means to the lane: who has to wait longer than a run sits out has run out of something.
+    fn meaning(&self, end: &End<'_>) -> Class {
+        let longest = self.policy.longest_hint;
+        match (end.class, end.hint.retry_after) {
+            (Class::Throttled, Some(wait)) if wait > longest => Class::QuotaExhausted,
+            (class, _) => class,
+        }
+    }
+
     /// How many may be sent in how long, where that was found by trying.
     fn rate(&self) -> Option<(u64, Duration)> {
         let each = |interval| (1, interval);
@@ -341,19 +350,12 @@ impl Strategy for Adaptive {
         let out = self.out.len() as u32;
         self.out.remove(&(flight.burst.since, flight.number));
         self.knee.gone(flight.among);
-        let wait = end.hint.retry_after;
-        let until = wait.map(|wait| now + wait);
-        let class = match end.class {
-            // Who has to wait longer than a run sits out has run out of something.
-            Class::Throttled if wait.is_some_and(|wait| wait > self.policy.longest_hint) => {
-                Class::QuotaExhausted
-            }
-            class => class,
-        };
+        let class = self.meaning(end);
         if class == Class::Throttled {
             // Whom it is put to the account of depends on what the gate holds until then.
             self.refuse(flight, amounts, end.hint, now);
         }
+        let until = end.hint.retry_after.map(|wait| now + wait);
         let breaks = self
             .gate
             .ended(now, flight.sent_at, class, until, around.chance);
@@ -379,7 +381,8 @@ impl Strategy for Adaptive {
             Class::Permanent | Class::NotFound => self.accept(flight, in_flight, now),
             Class::Transient => self.window.rest(now),
             Class::Timeout => self.outwait(flight, now),
-            Class::Throttled | Class::QuotaExhausted | Class::Auth => {}
+            Class::QuotaExhausted => self.allowance.interrupt(),
+            Class::Throttled | Class::Auth => {}
         }
         self.tell_news(around);
     }

@@ -303,6 +303,22 @@ fn a_used_up_quota_refuses_what_is_queued_and_what_comes_later_but_no_other_lane
 }
 
 #[test]
+fn a_quota_that_is_filled_again_is_used_by_who_comes_later() {
+    let (mut rig, lane) = Rig::with(slots(2));
+    let first = rig.offer(lane);
+    rig.started();
+    rig.finish(first, Class::Throttled, &asks_for(Duration::from_hours(5)));
+    rig.now += 5 * 3_600_000;
+    let jobs = [(); 3].map(|()| rig.offer(lane));
+    assert_eq!(rig.started(), [jobs[0].ticket()], "one looks");
+    rig.ends(jobs[0], Class::Ok);
+    assert_eq!(
+        rig.pass(rig.now + 1000),
+        [jobs[1].ticket(), jobs[2].ticket()]
+    );
+}
+
+#[test]
 fn a_model_that_was_never_there_is_given_up_after_three() {
     let (mut rig, lane) = Rig::with(slots(1));
     let jobs: Vec<JobId> = (0..5).map(|_| rig.offer(lane)).collect();

@@ -17,13 +17,6 @@ impl Watched {
             self.ends(0, 0, class);
         }
     }
-
-    /// The server says that the quota is used up until then.
-    fn runs_out(&mut self, ms: u64, until: Option<u64>) {
-        let (now, class) = (at(ms), Class::QuotaExhausted);
-        self.gate
-            .ended(now, now, class, until.map(at), &mut self.chance);
-    }
 }
 
 #[test]
@@ -109,6 +102,35 @@ fn an_account_is_empty_at_once_where_it_is_said_until_when() {
 }
 
 #[test]
+fn a_quota_is_tried_again_when_it_is_filled_and_not_before() {
+    let mut lane = Watched::new();
+    lane.refused(0, None);
+    lane.runs_out(10, Some(86_400_000));
+    let until = Some(at(86_400_000));
+    let why = Some(Refusal::QuotaExhausted { until });
+    assert_eq!(lane.ended(86_399_999), why);
+    assert_eq!(lane.sends(86_400_000), 1, "by one first");
+    lane.runs_out(86_400_010, Some(90_000_000));
+    let until = Some(at(90_000_000));
+    let why = Some(Refusal::QuotaExhausted { until });
+    assert_eq!(lane.ended(86_400_010), why);
+    assert_eq!(lane.sends(90_000_000), 1);
+    lane.ends(90_000_010, 90_000_000, Class::Ok);
+    assert_eq!(lane.gate.take_opening(), None, "a day is no window");
+    assert_eq!(lane.sends(90_000_010), 1, "then more");
+}
+
+#[test]
+fn answers_before_a_quota_was_filled_do_not_count_towards_the_next_time() {
+    let mut lane = Watched::new();
+    lane.ends_often(2, Class::QuotaExhausted);
+    lane.runs_out(0, Some(1000));
+    assert_eq!(lane.sends(1000), 1);
+    lane.ends(1010, 1000, Class::QuotaExhausted);
+    assert_eq!(lane.ended(1010), None, "it may be too dear by itself");
+}
+
+#[test]
 fn what_has_ended_stays_so_for_its_first_reason() {
     let mut lane = Watched::new();
     lane.runs_out(0, Some(86_400_000));
@@ -120,5 +142,5 @@ fn what_has_ended_stays_so_for_its_first_reason() {
     lane.ends(50, 49, Class::Ok);
     let until = Some(at(86_400_000));
     let why = Refusal::QuotaExhausted { until };
-    assert_eq!(lane.ended(90_000_000), Some(why));
+    assert_eq!(lane.ended(80_000_000), Some(why));
 }

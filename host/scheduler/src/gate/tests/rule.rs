@@ -10,6 +10,8 @@ enum Happening {
     Sends,
     Refused(Option<Duration>, bool),
     Ends(Class),
+    /// For a quota that is filled again after so many milliseconds.
+    RunsOut(u64),
     Cancelled,
 }
 
@@ -30,6 +32,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => (wish, any::<bool>()).prop_map(|(asked, same)| Happening::Refused(asked, same)),
         4 => class.prop_map(Happening::Ends),
         1 => Just(Happening::Cancelled),
+        1 => (0_u64..40_000).prop_map(Happening::RunsOut),
     ]
 }
 
@@ -44,6 +47,7 @@ impl Watched {
             Happening::Ends(class) => {
                 self.ends(now, sent, *class);
             }
+            Happening::RunsOut(wait) => self.runs_out(now, Some(now + wait)),
             Happening::Cancelled => self.gate.lost_probe(at(sent)),
         }
     }
@@ -72,17 +76,19 @@ fn next(before: Holder, happening: &Happening) -> Vec<Holder> {
     use Holder::{Backoff, Breaker, End, Nobody};
     let ends = matches!(
         happening,
-        Happening::Ends(Class::Auth | Class::NotFound | Class::QuotaExhausted)
+        Happening::RunsOut(_)
+            | Happening::Ends(Class::Auth | Class::NotFound | Class::QuotaExhausted)
     );
     let mut next = match (before, happening) {
         (End, Happening::Ends(Class::Ok)) => vec![End, Nobody],
+        (End, Happening::Sends) => vec![End, Backoff],
         (End, _) => vec![End],
         (_, Happening::Refused(..)) => vec![Backoff],
         (Nobody, Happening::Ends(Class::Transient)) => vec![Nobody, Breaker],
         (_, Happening::Cancelled | Happening::Ends(Class::Timeout | Class::Transient)) => {
             vec![before]
         }
-        (_, Happening::Sends | Happening::Ends(_)) => vec![before, Nobody],
+        (_, Happening::Sends | Happening::RunsOut(_) | Happening::Ends(_)) => vec![before, Nobody],
     };
     if ends {
         next.push(End);

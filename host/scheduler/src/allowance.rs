@@ -25,13 +25,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::time::Time;
-use crate::tuning::allowance::{CALM, CATCH_UP, FEWEST, SHUT_SHARE, SLACK};
+use crate::tuning::allowance::{
+    CALM, CALM_WINDOWS, CATCH_UP, FEWEST, LEAST_SHARE, ROUND, SHUT_SHARE, SLACK, SPREAD,
+};
 
 /// Attempts that are remembered: of a larger limit, only this many are held apart.
 const MOST: usize = 16_384;
-
-/// Round windows, in seconds.
-const ROUND: [u64; 12] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 3600];
 
 /// A limit and its window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,10 +93,10 @@ impl Allowance {
         let Some(Measured { limit, window }) = self.known else {
             return;
         };
-        let spread = window * 9 / 10 / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
+        let spread = window * SPREAD / 100 / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
         self.due = self.due.max(now.before(window / CATCH_UP)) + spread;
         self.calm += 1;
-        if self.calm >= CALM.max(20 * limit) {
+        if self.calm >= CALM.max(CALM_WINDOWS.saturating_mul(limit)) {
             self.calm = 0;
             self.known = Some(Measured {
                 limit: limit + 1,
@@ -123,7 +122,7 @@ impl Allowance {
         };
         let held = self.sent_in(sent_at.before(window), sent_at);
         self.calm = 0;
-        self.known = (held >= FEWEST && held * 2 >= limit).then_some(Measured {
+        self.known = (held >= FEWEST && held * LEAST_SHARE >= limit).then_some(Measured {
             limit: held.min(limit - 1),
             window,
         });
@@ -259,6 +258,20 @@ mod tests {
     }
 
     #[test]
+    fn a_window_is_filled_a_tenth_faster_than_evenly() {
+        let mut allowance = shut(950);
+        allowance.opened(ms(1010), true);
+        let mut now = ms(60_000);
+        allowance.send(now);
+        for _ in 0..40 {
+            now = now.max(allowance.due());
+            allowance.send(now);
+        }
+        // The first may be a tenth of a window behind its rhythm.
+        assert_eq!(now, ms(60_000 - 100 + 40 * 18));
+    }
+
+    #[test]
     fn who_was_late_catches_up() {
         let mut allowance = shut(950);
         allowance.opened(ms(1010), true);
@@ -281,9 +294,27 @@ mod tests {
         allowance.send(ms(2410));
         allowance.refused(ms(2410), 20, true);
         assert_eq!(allowance.known(), Some((40, SECOND)));
-        allowance.send(ms(5000));
-        allowance.refused(ms(5000), 20, true);
-        assert_eq!(allowance.known(), None, "this is no window");
+        for (from, fit, known) in [(5000, 20, Some((20, SECOND))), (9000, 9, None)] {
+            send(&mut allowance, from, 10, fit);
+            allowance.send(ms(from + 900));
+            allowance.refused(ms(from + 900), 20, true);
+            assert_eq!(allowance.known(), known, "less than half is no window");
+        }
+    }
+
+    #[test]
+    fn of_a_large_limit_twenty_windows_are_calm_before_it_tries_one_more() {
+        let mut allowance = Allowance {
+            known: Some(Measured {
+                limit: 100,
+                window: SECOND,
+            }),
+            ..Allowance::default()
+        };
+        send(&mut allowance, 0, 10, 1999);
+        assert_eq!(allowance.known(), Some((100, SECOND)));
+        send(&mut allowance, 20_000, 10, 1);
+        assert_eq!(allowance.known(), Some((101, SECOND)));
     }
 
     #[test]

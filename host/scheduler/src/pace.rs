@@ -18,7 +18,10 @@
 use std::time::Duration;
 
 use crate::time::{Time, nanos};
-use crate::tuning::pace::{CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, USED_PER_MILLE};
+use crate::tuning::pace::{
+    CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, MEASURED_CALM, ROUGHEST, SLOWER, SLOWEST,
+    USED_PER_MILLE,
+};
 
 /// A lane's pace.
 #[derive(Debug, Default)]
@@ -66,8 +69,8 @@ impl Pace {
         let from = self.due.max(now.before(LAG));
         self.due = from + Duration::from_nanos(interval);
         self.calm += 1;
-        let rough = (GOOD / self.measured.max(1)).clamp(1, 16);
-        let doublings = self.calm / CALM_CALLS.max(self.measured / 2);
+        let rough = (GOOD / self.measured.max(1)).clamp(1, ROUGHEST);
+        let doublings = self.calm / CALM_CALLS.max(self.measured / MEASURED_CALM);
         let step = ((FIRST_STEP * rough) << doublings.min(8)).min(LAST_STEP);
         self.interval = Some((interval - interval * step / 1_000_000).max(1));
     }
@@ -102,9 +105,8 @@ impl Pace {
             Some(_) => {
                 // Too soon to tell: slower than before.
                 self.interval = self.interval.map(|interval| {
-                    interval
-                        .saturating_add(interval / 4)
-                        .min(60_000_000_000.max(interval))
+                    let slower = interval.saturating_add(interval / SLOWER);
+                    slower.min(interval.max(nanos(SLOWEST)))
                 });
             }
             None => return self.interval.is_some(),
@@ -183,7 +185,8 @@ mod tests {
         send(&mut pace, ms(10_001), 2);
         assert!(pace.episode(ms(10_002), true));
         let after = pace.interval().expect("measured");
-        assert!(after > before && after < before * 3 / 2);
+        let slower = before * 6 / 5..=before * 5 / 4;
+        assert!(slower.contains(&after), "{after:?} after {before:?}");
     }
 
     #[test]
@@ -214,5 +217,42 @@ mod tests {
         send(&mut pace, ms(0), 300);
         let grown = faster(&pace);
         assert!((250..=420).contains(&grown), "{grown} ‰");
+    }
+
+    #[test]
+    fn it_slows_down_to_one_a_minute_and_no_further() {
+        let slowed = |interval: Duration| {
+            let mut pace = Pace {
+                interval: Some(nanos(interval)),
+                empty_at: Some(ms(0)),
+                ..Pace::default()
+            };
+            for now in 1..100 {
+                pace.episode(ms(now), true);
+            }
+            pace.interval()
+        };
+        let minute = Duration::from_mins(1);
+        assert_eq!(slowed(Duration::from_millis(1)), Some(minute));
+        assert_eq!(slowed(minute * 2), Some(minute * 2), "that was measured");
+    }
+
+    #[test]
+    fn a_rough_measurement_is_left_sooner_and_a_long_one_later() {
+        let millionths_after = |measured, calls| {
+            let interval = 1_000_000_000;
+            let mut pace = Pace {
+                interval: Some(interval),
+                measured,
+                calm: calls,
+                ..Pace::default()
+            };
+            pace.send(ms(0));
+            (interval - pace.interval.expect("set")) / 1000
+        };
+        let first = [1, 24, 25, 50, 400, 9999].map(|measured| millionths_after(measured, 0));
+        assert_eq!(first, [1600, 1600, 1600, 800, 100, 100]);
+        let later = [499, 500, 999].map(|calls| millionths_after(1000, calls - 1));
+        assert_eq!(later, [100, 200, 200]);
     }
 }

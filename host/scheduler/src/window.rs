@@ -29,7 +29,8 @@ use std::time::Duration;
 use crate::policy::LanePolicy;
 use crate::time::Time;
 use crate::tuning::window::{
-    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, SILENCE, STEPS, WELCOME_SPELL,
+    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, SILENCE, SILENT_ANSWERS, STEP_SHARE, STEPS, USED,
+    WELCOME_SPELL,
 };
 
 /// What is known of the server, which says how long a quiet spell has to be.
@@ -120,13 +121,13 @@ impl Window {
 
     /// What is added in one step.
     fn step(&self) -> u32 {
-        (self.size / 11).max(1)
+        (self.size / STEP_SHARE).max(1)
     }
 
     /// How long nothing more is heard before one more is tried.
     fn silent_until(&self, heard: Heard) -> Time {
         let silence = self.changed.since(heard.at);
-        let longer = silence.max(heard.took * 4);
+        let longer = silence.max(heard.took.saturating_mul(SILENT_ANSWERS));
         self.changed.max(heard.at) + longer.max(SILENCE)
     }
 
@@ -137,7 +138,7 @@ impl Window {
 
     /// Whether it is nearly full with so many.
     pub(crate) fn is_used(&self, in_flight: u32) -> bool {
-        u64::from(in_flight) * 5 >= u64::from(self.size) * 4
+        u64::from(in_flight) * 100 >= u64::from(self.size) * USED
     }
 
     /// Takes in that an attempt ended well while `in_flight` others and itself were out.

@@ -10,7 +10,9 @@
 use std::time::Duration;
 
 use crate::time::Time;
-use crate::tuning::backoff::{CHECKED_ABOVE, FIRST_BLOCK, LONGEST_BLOCK};
+use crate::tuning::backoff::{
+    CHECKED_ABOVE, FIRST_BLOCK, FIRST_LOOK, LEAST_NEEDED, LONGEST_BLOCK, SOONER,
+};
 
 /// The back-off of a lane.
 #[derive(Debug)]
@@ -62,7 +64,7 @@ impl Backoff {
             return wait;
         }
         // A quarter at first, or half of what was enough before; more if that was refused.
-        let first = (self.needed / 2).min(250);
+        let first = (self.needed / SOONER).min(FIRST_LOOK);
         let share = first << self.strikes.saturating_sub(1).min(10);
         let share = share.min(1000);
         let part = Duration::from_nanos((wait.as_nanos() * u128::from(share) / 1000) as u64);
@@ -87,7 +89,7 @@ impl Backoff {
             && wait > CHECKED_ABOVE
         {
             let needed = (now - from).as_nanos() * 1000 / wait.as_nanos().max(1);
-            self.needed = (needed as u64).clamp(10, 1000);
+            self.needed = (needed as u64).clamp(LEAST_NEEDED, 1000);
         }
         let strikes = std::mem::take(&mut self.strikes);
         (strikes > 0).then_some(strikes > 1 || asked.is_some())

@@ -282,6 +282,24 @@ fn how_much_of_a_long_wait_was_needed_is_remembered() {
 }
 
 #[test]
+fn a_wait_that_was_not_needed_at_all_is_checked_after_a_two_hundredth() {
+    let mut lane = Watched::new();
+    lane.refused(0, Some(secs(3000)));
+    let mut now = 750_000;
+    for _ in 0..20 {
+        assert_eq!(lane.sends(now), 1);
+        lane.ends(now, now, Class::Permanent);
+        lane.refused(now, Some(secs(3000)));
+        now = lane.held_until(now).expect("blocked");
+    }
+    let asked = now;
+    lane.sends(asked);
+    lane.ends(asked, asked, Class::Permanent);
+    lane.refused(asked, Some(secs(3000)));
+    assert_eq!(lane.held_until(asked), Some(asked + 15_000));
+}
+
+#[test]
 fn ten_failures_in_a_row_break_the_lane() {
     let mut lane = Watched::new();
     let broke: Vec<bool> = (0..10).map(|n| lane.fails(n + 1, n)).collect();

@@ -4,6 +4,7 @@
 
 use crate::class::Class;
 use crate::event::Event;
+use crate::gate::Gate;
 use crate::job::{End, JobId, Refusal};
 use crate::metrics::Counters;
 use crate::policy::{LanePolicy, LaneStrategy};
@@ -17,10 +18,19 @@ mod adaptive;
 mod fixed;
 mod strategy;
 
-use adaptive::Adaptive;
+use adaptive::{Adaptive, Note};
 use fixed::Fixed;
 use strategy::Strategy;
-pub(crate) use strategy::{Flight, Pass, Surroundings, Verdict};
+pub(crate) use strategy::{Pass, Surroundings, Verdict};
+
+/// An attempt in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flight {
+    pub(crate) sent_at: Time,
+    /// Attempts in flight then, this one included.
+    among: u32,
+    note: Note,
+}
 
 #[derive(Debug)]
 pub(crate) struct Lane {
@@ -74,9 +84,24 @@ impl Lane {
         self.policy = policy;
     }
 
-    /// The strategy, for what only it knows.
-    pub(crate) fn strategy(&self) -> &dyn Strategy {
-        &*self.strategy
+    /// How many attempts may be in flight.
+    pub(crate) fn window(&self) -> u32 {
+        self.strategy.window()
+    }
+
+    /// Whether it waits after refusals itself, so that a job needs no pause of its own.
+    pub(crate) fn waits(&self) -> bool {
+        self.strategy.gate().is_some()
+    }
+
+    /// Until when nothing is sent after a refusal or failures, if that is known.
+    pub(crate) fn blocked_until(&self) -> Option<Time> {
+        self.strategy.gate()?.blocked_until()
+    }
+
+    /// Whether the server is taken to be down.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.strategy.gate().is_some_and(Gate::is_broken)
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
@@ -100,7 +125,7 @@ impl Lane {
     /// Returns the head of the line, or who is the next probe of a server that is down. A retry of a
     /// failure waits for the budget while others work.
     pub(crate) fn head(&mut self, now: Time, budgeted: impl Fn(JobId) -> bool) -> Option<Head> {
-        let head = match self.strategy.strikes() {
+        let head = match self.strategy.gate().and_then(Gate::strikes) {
             None => self.queue.head(now)?,
             Some(strikes) => self.queue.probe(now, strikes)?,
         };
@@ -160,7 +185,7 @@ impl Lane {
         around: &mut Surroundings<'_>,
     ) {
         let (now, sent_at) = (around.now, flight.sent_at);
-        let was_broken = self.strategy.is_broken();
+        let was_broken = self.is_broken();
         self.strategy
             .ended(flight, amounts, end, self.in_flight, around);
         if end.class == Class::Ok {
@@ -171,14 +196,14 @@ impl Lane {
             around.tell(Event::RateLimitHit {
                 job,
                 retry_after: end.hint.retry_after,
-                blocked_until: self.strategy.blocked_until(),
+                blocked_until: self.blocked_until(),
             });
         }
         if end.class.is_answer() {
             self.counters.answered(now - sent_at);
             self.answered = self.answered.max(Some(sent_at));
         }
-        if was_broken && !self.strategy.is_broken() {
+        if was_broken && !self.is_broken() {
             around.tell(Event::BreakerClosed);
         }
     }

@@ -192,7 +192,7 @@ impl Scheduler {
         lane.land();
         let in_flight = lane.in_flight();
         self.say(id, Event::SlotReleased { job, in_flight });
-        let was_broken = self.lanes[id.index()].strategy().is_broken();
+        let was_broken = self.lanes[id.index()].is_broken();
         self.teach(job, &flight, end);
         let first = *self
             .jobs
@@ -328,7 +328,7 @@ impl Scheduler {
             job,
             queued: self.now - started.queued_at.max(started.not_before),
             in_flight: lane.in_flight(),
-            window: lane.strategy().window(),
+            window: lane.window(),
         };
         started.flight = Some((flight, lease));
         self.jobs.insert(job, started);
@@ -362,7 +362,7 @@ impl Scheduler {
             useless: end.hint.useless,
             tries: decided.tries,
             max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
-            lane_waits: lane.strategy().waits(),
+            lane_waits: lane.waits(),
             probe,
         };
         match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
@@ -387,8 +387,7 @@ impl Scheduler {
                 decided.not_before = not_before;
                 lane.queue.push_retry(job, not_before);
                 let retry = decided.tries.retries();
-                let not_before =
-                    not_before.max(lane.strategy().blocked_until().unwrap_or(Time::ZERO));
+                let not_before = not_before.max(lane.blocked_until().unwrap_or(Time::ZERO));
                 self.say(
                     id,
                     Event::RequestRetrying {

@@ -21,12 +21,10 @@
 //!
 //! Attempts sent before it last reacted belong to the same burst and teach nothing.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use told::Told;
-
-use super::strategy::{Burst, Flight, Pass, Strategy, Surroundings, Verdict};
+use super::Flight;
+use super::strategy::{Pass, Strategy, Surroundings, Verdict};
 use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
@@ -35,7 +33,7 @@ use crate::event::Event;
 use crate::gate::{Gate, Held};
 use crate::hint::Dimension;
 use crate::job::{End, Refusal};
-use crate::knee::{Came, Knee};
+use crate::knee::Knee;
 use crate::pace::Pace;
 use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
@@ -45,8 +43,12 @@ use crate::tuning::adaptive::{AT_ONCE, BURST, SLOT, SLOT_SHARE};
 use crate::view::Why;
 use crate::window::{Heard, Known, Window};
 
+mod bursts;
 mod lessons;
 mod told;
+
+use bursts::{Bursts, InBurst, Order};
+use told::Told;
 
 /// A spell of [`SLOT`], in which only part of a burst may go.
 #[derive(Debug)]
@@ -75,6 +77,41 @@ enum Holder {
     Other,
 }
 
+/// What is noted of an attempt in flight.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Note {
+    /// The lane's totals right after it was sent.
+    marks: Amounts,
+    /// Some bucket seemed to hold too little for it.
+    overdraft: bool,
+    /// Something else than the window said when it goes.
+    spaced: bool,
+    /// It filled the window.
+    filled: bool,
+    order: InBurst,
+}
+
+/// What refusals showed.
+#[derive(Debug)]
+struct Refusals {
+    /// Attempts sent before then belong to an episode that was reacted to.
+    reacted_at: Time,
+    /// How long the slowest took.
+    latency: Option<Duration>,
+    classifier: Box<dyn Classifier>,
+}
+
+/// What answers showed, and that there were none.
+#[derive(Debug)]
+struct Answers {
+    /// The last answer, or the first attempt.
+    heard: Heard,
+    /// When the newest of the answered attempts was sent.
+    newest: Time,
+    /// Attempts sent before then that run out of time were reacted to.
+    outwaited: Time,
+}
+
 /// What is known of a server's limits, and what is done about them.
 #[derive(Debug)]
 pub(super) struct Adaptive {
@@ -85,22 +122,11 @@ pub(super) struct Adaptive {
     window: Window,
     pace: Pace,
     allowance: Allowance,
-    /// Attempts sent before then belong to an episode that was reacted to.
-    reacted_at: Time,
-    classifier: Box<dyn Classifier>,
+    refusals: Refusals,
     trust: Trust,
-    refusal_latency: Option<Duration>,
     knee: Knee,
-    /// The last answer, or the first attempt.
-    heard: Heard,
-    /// When the newest of the answered attempts was sent.
-    newest: Time,
-    /// Attempts sent before then that run out of time were reacted to.
-    outwaited: Time,
-    /// The attempts in flight: when the burst of each began, and its number.
-    out: BTreeSet<(Time, u64)>,
-    number: u64,
-    burst: Burst,
+    answers: Answers,
+    bursts: Bursts,
     /// What held an attempt back last.
     last_held_by: Holder,
     /// When the first attempt was sent.
@@ -121,20 +147,22 @@ impl Adaptive {
             window,
             pace: Pace::default(),
             allowance: Allowance::default(),
-            reacted_at: Time::ZERO,
-            classifier: Box::new(ByHeight::default()),
-            trust: Trust::default(),
-            refusal_latency: None,
-            knee: Knee::default(),
-            heard: Heard {
-                at: now,
-                took: Duration::ZERO,
+            refusals: Refusals {
+                reacted_at: Time::ZERO,
+                latency: None,
+                classifier: Box::new(ByHeight::default()),
             },
-            newest: Time::ZERO,
-            outwaited: Time::ZERO,
-            out: BTreeSet::new(),
-            number: 0,
-            burst: Burst::default(),
+            trust: Trust::default(),
+            knee: Knee::default(),
+            answers: Answers {
+                heard: Heard {
+                    at: now,
+                    took: Duration::ZERO,
+                },
+                newest: Time::ZERO,
+                outwaited: Time::ZERO,
+            },
+            bursts: Bursts::default(),
             last_held_by: Holder::Window,
             begun: None,
             slot: Slot::begin(now),
@@ -209,13 +237,13 @@ impl Adaptive {
 
     fn known(&self) -> Known {
         if self.knee.queues() {
-            Known::Queue(self.heard)
+            Known::Queue(self.answers.heard)
         } else if !self.buckets.is_empty() && self.trust.holds() {
             Known::Limits
-        } else if self.refusal_latency.is_some() {
+        } else if self.refusals.latency.is_some() {
             Known::Refusals(self.quiet())
         } else {
-            Known::Answers(self.heard)
+            Known::Answers(self.answers.heard)
         }
     }
 
@@ -295,17 +323,11 @@ impl Strategy for Adaptive {
     fn send(&mut self, now: Time, pass: Pass, amounts: Amounts, in_flight: u32) -> Flight {
         if self.begun.is_none() {
             self.begun = Some(now);
-            self.heard.at = now;
+            self.answers.heard.at = now;
             self.window.rest(now);
         }
-        self.number += 1;
-        if now - self.burst.since > (self.heard.took / BURST).max(AT_ONCE) {
-            let ahead = self.out.len() as u32;
-            self.burst = Burst { since: now, ahead };
-        }
-        if !pass.spaced {
-            self.out.insert((self.burst.since, self.number));
-        }
+        let moment = (self.answers.heard.took / BURST).max(AT_ONCE);
+        let order = self.bursts.send(now, moment, !pass.spaced);
         self.knee.sent(in_flight);
         self.sent.add(now, amounts);
         let mut overdraft = false;
@@ -318,13 +340,14 @@ impl Strategy for Adaptive {
         self.slot.used += 1;
         Flight {
             sent_at: now,
-            marks: self.sent.total(),
             among: in_flight,
-            overdraft,
-            spaced: pass.spaced,
-            filled: self.window.is_used(in_flight),
-            number: self.number,
-            burst: self.burst,
+            note: Note {
+                marks: self.sent.total(),
+                overdraft,
+                spaced: pass.spaced,
+                filled: self.window.is_used(in_flight),
+                order,
+            },
         }
     }
 
@@ -344,11 +367,7 @@ impl Strategy for Adaptive {
         for reading in &end.hint.readings {
             self.read(flight, reading, around);
         }
-        let (burst, own) = (flight.burst.since, (flight.burst.since, flight.number));
-        let rank = self.out.range(..(burst, 0)).count() as u32 + 1;
-        let beside = self.out.range((burst, 0)..own).count() as u32;
-        let out = self.out.len() as u32;
-        self.out.remove(&(flight.burst.since, flight.number));
+        let order = self.bursts.leave(flight.note.order);
         self.knee.gone(flight.among);
         let class = self.meaning(end);
         if class == Class::Throttled {
@@ -365,18 +384,7 @@ impl Strategy for Adaptive {
         match class {
             Class::Ok => {
                 self.accept(flight, in_flight, now);
-                let came = Came {
-                    among: flight.among,
-                    took: now - flight.sent_at,
-                    ahead: flight.burst.ahead,
-                    rank,
-                    beside,
-                    out,
-                    filled: flight.filled,
-                    bounds: (self.policy.min_window, self.policy.max_window),
-                    limited: !self.buckets.is_empty() || self.refusal_latency.is_some(),
-                };
-                self.weigh(flight, came, now);
+                self.weigh(flight, order, now);
             }
             Class::Permanent | Class::NotFound => self.accept(flight, in_flight, now),
             Class::Transient => self.window.rest(now),
@@ -388,17 +396,13 @@ impl Strategy for Adaptive {
     }
 
     fn cancelled(&mut self, flight: &Flight) {
-        self.out.remove(&(flight.burst.since, flight.number));
+        self.bursts.leave(flight.note.order);
         self.knee.gone(flight.among);
         self.gate.lost_probe(flight.sent_at);
     }
 
-    fn blocked_until(&self) -> Option<Time> {
-        self.gate.blocked_until()
-    }
-
-    fn strikes(&self) -> Option<u32> {
-        self.gate.strikes()
+    fn gate(&self) -> Option<&Gate> {
+        Some(&self.gate)
     }
 
     fn lost(&mut self, now: Time, queued: usize) -> Option<Refusal> {
@@ -413,10 +417,6 @@ impl Strategy for Adaptive {
         let spread =
             |(limit, window): (u64, Duration)| Duration::from_nanos(nanos(window) / limit.max(1));
         self.allowance.known().map(spread).or(self.pace.interval())
-    }
-
-    fn waits(&self) -> bool {
-        true
     }
 }
 

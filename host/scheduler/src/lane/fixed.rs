@@ -2,7 +2,8 @@
 //!
 //! Retries and the limits that the user declared hold beside it; they are the scheduler's.
 
-use super::strategy::{Burst, Flight, Pass, Strategy, Surroundings, Verdict};
+use super::strategy::{Pass, Strategy, Surroundings, Verdict};
+use super::{Flight, Note};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -41,13 +42,8 @@ impl Strategy for Fixed {
     fn send(&mut self, now: Time, _: Pass, _: Amounts, in_flight: u32) -> Flight {
         Flight {
             sent_at: now,
-            marks: Amounts::default(),
             among: in_flight,
-            overdraft: false,
-            spaced: false,
-            filled: false,
-            number: 0,
-            burst: Burst::default(),
+            note: Note::default(),
         }
     }
 }

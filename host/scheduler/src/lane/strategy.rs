@@ -7,43 +7,16 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::time::Duration;
 
+use super::Flight;
 use crate::chance::Chance;
 use crate::event::{Event, Notice};
+use crate::gate::Gate;
 use crate::job::{End, LaneId, Refusal};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::ASSUMED_WINDOW as MINUTE;
 use crate::view::{Wait, Why};
-
-/// Attempts sent within so short a time that any of them may come to the server first: each takes a
-/// connection and a thread of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Burst {
-    /// When the first of them was sent.
-    pub(super) since: Time,
-    /// Attempts in flight then, which came to the server before them.
-    pub(super) ahead: u32,
-}
-
-/// An attempt in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Flight {
-    pub(crate) sent_at: Time,
-    /// The lane's totals right after it was sent.
-    pub(super) marks: Amounts,
-    /// Attempts in flight then, this one included.
-    pub(super) among: u32,
-    /// Some bucket seemed to hold too little for it.
-    pub(super) overdraft: bool,
-    /// Something else than the window said when it goes.
-    pub(super) spaced: bool,
-    /// It filled the window.
-    pub(super) filled: bool,
-    /// Counts the lane's attempts.
-    pub(super) number: u64,
-    pub(super) burst: Burst,
-}
 
 /// What a lane needs from around it.
 pub(crate) struct Surroundings<'a> {
@@ -141,19 +114,9 @@ pub(crate) trait Strategy: Debug + Send {
     /// Takes in that nobody wants the answer of an attempt.
     fn cancelled(&mut self, _flight: &Flight) {}
 
-    /// Until when nothing is sent after a refusal or failures, if that is known.
-    fn blocked_until(&self) -> Option<Time> {
+    /// Whether the lane is open; `None`: it is, always, and does not wait after refusals.
+    fn gate(&self) -> Option<&Gate> {
         None
-    }
-
-    /// How many pauses in a row the server has been taken to be down, where it is.
-    fn strikes(&self) -> Option<u32> {
-        None
-    }
-
-    /// Whether the server is taken to be down.
-    fn is_broken(&self) -> bool {
-        self.strikes().is_some()
     }
 
     /// Why the `queued` jobs end untried, where the server has been down for too long.
@@ -169,10 +132,5 @@ pub(crate) trait Strategy: Debug + Send {
     /// The time from one attempt to the next, where that was found by trying.
     fn interval(&self) -> Option<Duration> {
         None
-    }
-
-    /// Whether it waits after refusals itself, so that a job needs no pause of its own.
-    fn waits(&self) -> bool {
-        false
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Adaptive, Flight, Holder, Strategy, Surroundings};
+use super::{Adaptive, Flight, Holder, Order, Strategy, Surroundings};
 use crate::bucket::Bucket;
 use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
@@ -49,11 +49,11 @@ impl Adaptive {
         });
         let bucket = &mut self.buckets[index];
         let calls = Dimension::Requests;
-        let since = self.sent.total()[calls].saturating_sub(flight.marks[calls]);
+        let since = self.sent.total()[calls].saturating_sub(flight.note.marks[calls]);
         let seen = Seen {
             sent_at: flight.sent_at,
             received_at: now,
-            mark: flight.marks[reading.dimension],
+            mark: flight.note.marks[reading.dimension],
             beside: since + u64::from(flight.among),
             remaining,
             reset: reading.reset,
@@ -79,15 +79,26 @@ impl Adaptive {
     }
 
     /// Asks after an answer whether more at once pay.
-    pub(super) fn weigh(&mut self, flight: &Flight, came: Came, now: Time) {
+    pub(super) fn weigh(&mut self, flight: &Flight, order: Order, now: Time) {
         // Who refuses what is too much at once has no queue.
-        if flight.spaced
+        if flight.note.spaced
             || self.last_held_by == Holder::Other
-            || self.classifier.kind() == Kind::Parallel
+            || self.refusals.classifier.kind() == Kind::Parallel
         {
             self.knee.spaced();
             return;
         }
+        let came = Came {
+            among: flight.among,
+            took: now - flight.sent_at,
+            ahead: flight.note.order.ahead,
+            rank: order.rank,
+            beside: order.beside,
+            out: order.out,
+            filled: flight.note.filled,
+            bounds: (self.policy.min_window, self.policy.max_window),
+            limited: !self.buckets.is_empty() || self.refusals.latency.is_some(),
+        };
         match self.knee.answered(came, self.window.size()) {
             Advice::Stay => {}
             Advice::Turn(to) => self.window.turn(to, now),
@@ -99,23 +110,23 @@ impl Adaptive {
     /// says neither that the server refused nor that it failed; where none did, all of them wait
     /// in a queue, or nobody is served.
     pub(super) fn outwait(&mut self, flight: &Flight, now: Time) {
-        if flight.sent_at < self.outwaited.max(self.newest) {
+        if flight.sent_at < self.answers.outwaited.max(self.answers.newest) {
             return;
         }
-        self.outwaited = now;
+        self.answers.outwaited = now;
         self.knee.interrupt();
         self.window.cut(now);
     }
 
     /// Takes in that an attempt was accepted and ended well.
     pub(super) fn accept(&mut self, flight: &Flight, in_flight: u32, now: Time) {
-        self.heard = Heard {
+        self.answers.heard = Heard {
             at: now,
             took: now - flight.sent_at,
         };
-        self.newest = self.newest.max(flight.sent_at);
+        self.answers.newest = self.answers.newest.max(flight.sent_at);
         self.mark_opening(now);
-        if flight.overdraft {
+        if flight.note.overdraft {
             self.buckets.iter_mut().for_each(Bucket::bluffed);
         }
         self.window.succeed(now, in_flight + 1);
@@ -136,9 +147,9 @@ impl Adaptive {
             return;
         }
         let took = now - flight.sent_at;
-        self.refusal_latency = Some(self.refusal_latency.map_or(took, |known| known.max(took)));
+        self.refusals.latency = Some(self.refusals.latency.map_or(took, |known| known.max(took)));
         self.window.rest(now);
-        let is_new = flight.sent_at >= self.reacted_at;
+        let is_new = flight.sent_at >= self.refusals.reacted_at;
         let explained = self.explain(now, amounts, hint, is_new);
         let first_probe = self.gate.is_first_probe(flight.sent_at);
         if first_probe && !explained {
@@ -161,7 +172,7 @@ impl Adaptive {
             }
         };
         if is_new {
-            self.reacted_at = now;
+            self.refusals.reacted_at = now;
             self.trust.refused();
         }
         if hint.retry_after.is_some_and(|wait| !wait.is_zero()) || usual.is_some() {
@@ -173,7 +184,7 @@ impl Adaptive {
     /// Learns from when the lane has opened again.
     pub(super) fn mark_opening(&mut self, now: Time) {
         if let Some(opening) = self.gate.take_opening()
-            && self.classifier.kind() != Kind::Parallel
+            && self.refusals.classifier.kind() != Kind::Parallel
             && self.allowance.opened(opening.at, opening.probed)
         {
             self.pace = Pace::default();
@@ -227,7 +238,7 @@ impl Adaptive {
             // would count it a second time.
             return self.usual_block();
         }
-        let finding = self.classifier.refused(Unexplained {
+        let finding = self.refusals.classifier.refused(Unexplained {
             in_flight: flight.among,
             // As many as may be in flight: then the number is the lane's own and tells nothing of the server.
             at_ceiling: flight.among >= self.policy.max_window,
@@ -264,21 +275,21 @@ impl Adaptive {
 
     /// How long a refusal blocks if the server doesn't say; `None`: the gate's own default.
     fn usual_block(&self) -> Option<Duration> {
-        match (self.classifier.kind(), self.interval()) {
+        match (self.refusals.classifier.kind(), self.interval()) {
             (_, Some(interval)) => {
                 Some((interval * BLOCK_INTERVALS).clamp(SHORTEST_PACED_BLOCK, LONGEST_USUAL_BLOCK))
             }
             (Kind::Parallel, None) => Some(self.quiet()),
             // A limit that was reached within a moment may be open again in the next.
             _ => self.begun.map(|begun| {
-                ((self.reacted_at.max(begun) - begun) / TIME_TO_LIMIT)
+                ((self.refusals.reacted_at.max(begun) - begun) / TIME_TO_LIMIT)
                     .clamp(SHORTEST_EARLY_BLOCK, LONGEST_USUAL_BLOCK)
             }),
         }
     }
 
     pub(super) fn quiet(&self) -> Duration {
-        self.refusal_latency.map_or(QUIET, |latency| {
+        self.refusals.latency.map_or(QUIET, |latency| {
             (latency * QUIET_LATENCIES).clamp(SHORTEST_QUIET, LONGEST_QUIET)
         })
     }

@@ -250,7 +250,7 @@ fn a_refusal_with_a_reading_that_explains_it_changes_nothing_but_the_bucket() {
     let flights = rig.send(0, 20);
     rig.end(10, &flights[0], Class::Throttled, &says(10, 0, MINUTE));
     assert_eq!(rig.strategy.window(), 200);
-    assert_eq!(rig.strategy.classifier.kind(), Kind::Unknown);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Unknown);
     assert_eq!(rig.strategy.gate.blocked_until(), None);
     assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
     assert_eq!(rig.events("concurrency:decreased"), 0);
@@ -302,7 +302,7 @@ fn a_refusal_against_declared_limits_disappoints_them_and_cuts_nothing() {
     rig.end(20, &flights[1], Class::Throttled, &says(1000, 900, MINUTE));
     assert_eq!(rig.strategy.trust.disappointments, 1);
     assert_eq!(rig.strategy.window(), 200);
-    assert_eq!(rig.strategy.classifier.kind(), Kind::Unknown);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Unknown);
     assert_eq!(rig.why(21), Some(Why::Blocked { asked: false }));
 }
 
@@ -320,7 +320,7 @@ fn limits_that_disappoint_again_and_again_are_not_the_whole_truth() {
         now = rig.reopen(now + 11) + 1000;
     }
     assert_eq!(rig.strategy.window(), 100);
-    assert_eq!(rig.strategy.classifier.kind(), Kind::Suspected);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Suspected);
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn the_first_unexplained_refusal_halves_the_window_once_for_its_burst() {
         rig.end(110 + n as u64, flight, Class::Throttled, &silent());
     }
     assert_eq!(rig.strategy.window(), 100);
-    assert_eq!(rig.strategy.classifier.kind(), Kind::Suspected);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Suspected);
     assert_eq!(rig.events("concurrency:decreased"), 1);
 }
 
@@ -361,7 +361,7 @@ fn refusals_at_the_same_height_are_a_matter_of_parallel_requests() {
     rig.episode(1000, 17);
     let now = rig.reopen(2000) + 1000;
     rig.episode(now, 17);
-    assert_eq!(rig.strategy.classifier.kind(), Kind::Parallel);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Parallel);
     assert_eq!(rig.strategy.window(), 16);
     assert_eq!(rig.strategy.pace.interval(), None);
     let now = rig.reopen(now + 20) + 5000;
@@ -376,7 +376,7 @@ fn refusals_at_any_height_are_a_matter_of_rate() {
     let now = rig.reopen(2000) + 1000;
     rig.episode(now, 40);
     let now = rig.reopen(now + 20) + 1000;
-    assert_eq!(rig.strategy.classifier.kind(), Kind::Rate);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Rate);
     assert!(rig.strategy.pace.interval().is_some());
     rig.send(now, 1000);
     assert!(matches!(rig.why(now), Some(Why::Pace { .. })));
@@ -388,11 +388,17 @@ fn what_was_sent_before_the_lane_reacted_teaches_nothing() {
     let flights = rig.send(0, 20);
     let (first, later) = flights.split_first().expect("twenty");
     rig.end(30, first, Class::Throttled, &silent());
-    let before = (rig.strategy.window(), rig.strategy.classifier.kind());
+    let before = (
+        rig.strategy.window(),
+        rig.strategy.refusals.classifier.kind(),
+    );
     for flight in later {
         rig.end(500, flight, Class::Throttled, &silent());
     }
-    let after = (rig.strategy.window(), rig.strategy.classifier.kind());
+    let after = (
+        rig.strategy.window(),
+        rig.strategy.refusals.classifier.kind(),
+    );
     assert_eq!(after, before);
 }
 
@@ -400,7 +406,10 @@ fn what_was_sent_before_the_lane_reacted_teaches_nothing() {
 fn a_refused_probe_goes_on_with_the_same_episode() {
     let mut rig = Rig::wide();
     rig.episode(1000, 17);
-    let before = (rig.strategy.window(), rig.strategy.classifier.kind());
+    let before = (
+        rig.strategy.window(),
+        rig.strategy.refusals.classifier.kind(),
+    );
     let mut now = 1030;
     for _ in 0..3 {
         now = (rig.strategy.gate.blocked_until().expect("blocked") - Time::ZERO).as_millis() as u64;
@@ -410,7 +419,10 @@ fn a_refused_probe_goes_on_with_the_same_episode() {
     }
     assert!(now > 1500, "blocks double");
     assert_eq!(
-        (rig.strategy.window(), rig.strategy.classifier.kind()),
+        (
+            rig.strategy.window(),
+            rig.strategy.refusals.classifier.kind()
+        ),
         before
     );
 }

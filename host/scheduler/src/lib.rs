@@ -1,10 +1,21 @@
 //! What starts when: the pure state machine of lanes.
 //!
 //! A lane is what shares a quota: origin, credential, organization and bucket. This crate holds
-//! every decision about it: how many attempts may be in flight (`window`), how many per unit of
-//! time (`pace`, `bucket`), who is next (`queue`), what is tried again and when (`retry`), and what
-//! the user declared (`limits`). What a response says about its server's limits comes in as plain
-//! data (`hint`); whose header said it, and how, is not known here.
+//! every decision about it. Its rooms, from the bottom up:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `hint`, `class`, `job`, `policy` | what comes in: what a response says of limits and means, what is asked for, what the user set |
+//! | `event`, `view`, `metrics` | what is told of a lane |
+//! | `tuning` | the numbers by which lanes decide, each with what pins it |
+//! | `bucket`, `evidence`, `sent`, `trust` | limits that the server declares: what is left, how they refill, how far they are believed |
+//! | `classifier`, `pace`, `allowance` | limits that nobody declares: of which kind, how many in how long |
+//! | `window`, `knee` | how many may be in flight, and whether more at once get more answers |
+//! | `gate` | whether a lane is open at all: refusals, failures, ends |
+//! | `queue`, `retry` | who is next; what is tried again and when |
+//! | `lane` | one lane with its strategy, which is `fixed` or `adaptive`: start there |
+//! | `limits` | what the user declared |
+//! | `scheduler` | all lanes, and the verbs |
 //!
 //! There is no clock, no task, no randomness of its own and no dependency here. Time comes in
 //! with every verb, the seed with the constructor; what to do comes out. So the same code runs

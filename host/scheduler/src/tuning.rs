@@ -1,7 +1,7 @@
 //! The numbers by which lanes decide, each with what pins it.
 //!
-//! A number is **pinned** by what comes out otherwise once it is doubled (of `USED_PER_MILLE`, once
-//! what it leaves unused is): the **gate** of a scenario of the simulator, which is then broken
+//! A number is **pinned** by what comes out otherwise once it is doubled (of shares of a whole, once
+//! what they leave is): the **gate** of a scenario of the simulator, which is then broken
 //! (`cargo xtask sim`), or its **row** of the table, or a **test**. A scenario that misses its gate for a
 //! known reason has a second one beside the first, in `tests/simulator/known.rs`, which holds what it reaches.
 //! Published are the numbers of the design that this one goes back to; the others were found by simulation.

@@ -3,12 +3,13 @@
 //! It is asked in one order, from what is cheapest to wait for to what is dearest:
 //!
 //! ```text
-//! gate (blocked? broken? ended?) → buckets (declared by the server) → slot → pace (found by
-//! trying) → window (how much at once) → limits (declared by the user; the scheduler's)
+//! gate (blocked? broken? ended?) → buckets (declared by the server) → slot (bursts are spread) →
+//! pace, allowance (found by trying: a rate, or so many in a window) → window (how much at once) →
+//! limits (declared by the user; the scheduler's)
 //! ```
 //!
 //! All have to agree; the tightest one holds. What is learnt comes in through
-//! [`Strategy::ended`], and a refusal is put to the account of exactly one of them:
+//! [`Strategy::ended`] (`lessons`), and a refusal is put to the account of exactly one of them:
 //!
 //! 1. A reading says that less is left than the attempt needed, or a bucket was nearly empty
 //!    anyway: **explained**. The bucket is corrected, nothing else changes.
@@ -17,9 +18,12 @@
 //!    again and again it goes on as in 3.
 //! 3. Nothing is declared. The first time the window is halved. From then on a `classifier` tells
 //!    what kind of limit it is: if of **parallel** requests, the window goes to their number; if
-//!    of **rate**, `pace` measures it.
+//!    of **rate**, `pace` measures it. Where the server shuts and opens by windows, `allowance` sees that
+//!    when it opens, and takes the place of both.
 //!
-//! Attempts sent before it last reacted belong to the same burst and teach nothing.
+//! Attempts sent before it last reacted belong to the same burst and teach nothing. Answers say whether
+//! more at once pay (`knee`, by the order of `bursts`) and make up for disappointments (`trust`). An
+//! attempt that runs out of time where nobody is answered halves the window.
 
 use std::time::Duration;
 
@@ -213,8 +217,8 @@ impl Adaptive {
         Some(Verdict::until(until, why))
     }
 
-    /// Whether an attempt is not due yet by the pace.
-    fn check_pace(&self, now: Time) -> Option<Verdict> {
+    /// Whether an attempt is not due yet by what was found by trying.
+    fn check_rate(&self, now: Time) -> Option<Verdict> {
         let due = self.pace.due().max(self.allowance.due());
         let interval = self.interval().filter(|_| due > now)?;
         Some(Verdict::until(due, Why::Pace { interval }))
@@ -308,7 +312,7 @@ impl Strategy for Adaptive {
             .check_gate(now)
             .or_else(|| self.check_buckets(now, amounts))
             .or_else(|| Some(Verdict::Wait(None, Some(self.slot_due(now)?))))
-            .or_else(|| self.check_pace(now));
+            .or_else(|| self.check_rate(now));
         let verdict = match held {
             Some(verdict) => {
                 self.last_held_by = Holder::Other;

@@ -1,15 +1,14 @@
 //! What kind of limit refuses where none is declared: one of parallel requests, or one of rate.
 //!
-//! A lane asks through [`Classifier`] and knows no more of it: a refusal that nothing explains goes
-//! in, what follows from it comes out. No time goes in: what an episode is, the lane decides.
+//! A refusal that nothing explains goes in, what follows from it comes out. No time goes in: what an
+//! episode is, the lane decides.
 //!
-//! [`ByHeight`] looks at the number in flight. The first refusal says little. From then on
+//! It looks at the number in flight. The first refusal says little. From then on
 //! refusals that come at the same number each time are a matter of **parallel** requests;
 //! refusals at any number, or in quick succession, are a matter of **rate**. That is for good:
 //! a rate is measured better with each refusal, whatever they look like.
 
 use crate::tuning::classifier::{SAME_HEIGHT, TOO_HASTY};
-use std::fmt::Debug;
 
 /// What kind of undeclared limit there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,17 +45,8 @@ pub(crate) enum Finding {
 }
 
 /// Tells limits of parallel requests from limits of rate.
-pub(crate) trait Classifier: Debug + Send {
-    /// Takes in an unexplained refusal, and says what follows.
-    fn refused(&mut self, refusal: Unexplained) -> Finding;
-
-    /// The kind of limit, as far as it is known.
-    fn kind(&self) -> Kind;
-}
-
-/// Tells them by the number in flight at each refusal.
 #[derive(Debug, Default)]
-pub(crate) struct ByHeight {
+pub(crate) struct Classifier {
     kind: Kind,
     /// How many were in flight at the last one.
     refused_at: u32,
@@ -67,8 +57,9 @@ pub(crate) struct ByHeight {
     hasty: u32,
 }
 
-impl Classifier for ByHeight {
-    fn refused(&mut self, refusal: Unexplained) -> Finding {
+impl Classifier {
+    /// Takes in an unexplained refusal, and says what follows.
+    pub(crate) fn refused(&mut self, refusal: Unexplained) -> Finding {
         let Unexplained {
             in_flight,
             at_ceiling,
@@ -97,7 +88,8 @@ impl Classifier for ByHeight {
         Finding::Parallel(self.fitted)
     }
 
-    fn kind(&self) -> Kind {
+    /// The kind of limit, as far as it is known.
+    pub(crate) fn kind(&self) -> Kind {
         self.kind
     }
 }
@@ -108,7 +100,7 @@ mod tests {
 
     /// What follows from refusals at these heights, each earned or not.
     fn findings(refusals: &[(u32, bool)]) -> Vec<Finding> {
-        let mut classifier = ByHeight::default();
+        let mut classifier = Classifier::default();
         let refusals = refusals.iter();
         refusals
             .map(|&(in_flight, earned)| {
@@ -167,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_height_that_is_the_ceiling_says_nothing() {
-        let mut classifier = ByHeight::default();
+        let mut classifier = Classifier::default();
         let refusal = Unexplained {
             in_flight: 20,
             at_ceiling: true,

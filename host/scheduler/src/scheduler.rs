@@ -58,7 +58,7 @@ pub struct Scheduler {
 }
 
 /// Why a head can't go, and when to look again.
-type Later = (Option<Wait>, Option<Time>);
+type Later = (Option<Why>, Option<Time>);
 
 #[derive(Debug)]
 struct Job {
@@ -281,7 +281,7 @@ impl Scheduler {
             events: &mut self.events,
             clock: self.clock,
         };
-        let (wait, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
+        let (why, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
             Verdict::Go(pass) => match self.reserve(id, head.job) {
                 Ok(lease) => return Some(self.launch(id, head.job, pass, lease)),
                 Err(Some(verdict)) => {
@@ -290,10 +290,10 @@ impl Scheduler {
                 }
                 Err(None) => return None,
             },
-            Verdict::Wait(wait, until) => {
+            Verdict::Wait(why, until) => {
                 // It can't take a shared limit now, so nobody waits behind it for that.
                 self.leave_limit(head.job);
-                (wait, until)
+                (why, until)
             }
             Verdict::Refuse(why) => {
                 self.refuse(head.job, why);
@@ -306,7 +306,7 @@ impl Scheduler {
         };
         let lane = &mut self.lanes[id.index()];
         let pause = lane.queue.next_pause_end();
-        lane.wait = wait;
+        lane.wait = why.map(|why| Wait { why, until });
         let until = [until, pause].into_iter().flatten().min();
         self.rest(id, until);
         None

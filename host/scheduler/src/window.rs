@@ -47,7 +47,7 @@ pub(crate) enum Known {
 }
 
 /// The last answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     pub(crate) at: Time,
     /// How long it had taken.
@@ -79,7 +79,7 @@ impl Window {
             clean: 0,
             rounds: 1,
         };
-        window.set(policy.start_window.min(FIRST_SIZE), now);
+        window.resize(policy.start_window.min(FIRST_SIZE), now);
         window
     }
 
@@ -95,7 +95,7 @@ impl Window {
 
     /// Takes in that a job is held back by the window alone: grows if the spell was quiet, or says
     /// when it will. `None`: it grows no more by waiting.
-    pub(crate) fn press(&mut self, now: Time, known: Known) -> Option<Time> {
+    pub(crate) fn grow_when_due(&mut self, now: Time, known: Known) -> Option<Time> {
         if !self.is_free || self.size >= self.policy.max_window {
             return None;
         }
@@ -115,7 +115,7 @@ impl Window {
         if now < due {
             return Some(due);
         }
-        self.set(self.size + more, now);
+        self.resize(self.size + more, now);
         Some(now)
     }
 
@@ -132,7 +132,7 @@ impl Window {
     }
 
     /// Begins a new spell: nothing was held back until now.
-    pub(crate) fn rest(&mut self, now: Time) {
+    pub(crate) fn begin_spell(&mut self, now: Time) {
         self.changed = now;
     }
 
@@ -148,42 +148,38 @@ impl Window {
         }
         self.clean += 1;
         if self.clean >= self.size.saturating_mul(self.rounds) {
-            self.set(self.size + 1, now);
+            self.resize(self.size + 1, now);
         }
     }
 
     /// Answers earned so many places.
-    pub(crate) fn earn(&mut self, places: u32) {
+    pub(crate) fn add(&mut self, places: u32) {
         if self.is_free {
             let most = self.policy.max_window.max(1);
             self.size = self.size.saturating_add(places).min(most);
         }
     }
 
-    /// Goes to so many at once.
-    pub(crate) fn turn(&mut self, size: u32, now: Time) {
-        self.set(size, now);
-    }
-
     /// Halves the window.
-    pub(crate) fn cut(&mut self, now: Time) {
-        self.set(self.size / 2, now);
+    pub(crate) fn halve(&mut self, now: Time) {
+        self.resize(self.size / 2, now);
     }
 
     /// Takes in that the server takes `parallel` at once and no more.
-    pub(crate) fn fit(&mut self, parallel: u32, now: Time) {
+    pub(crate) fn limit(&mut self, parallel: u32, now: Time) {
         self.is_free = false;
         self.rounds = (self.rounds * 2).min(MOST_ROUNDS);
-        self.set(parallel.min(self.size), now);
+        self.resize(parallel.min(self.size), now);
     }
 
     /// Gets out of the way of others: the rate was the reason, which they take care of.
-    pub(crate) fn widen(&mut self, now: Time) {
+    pub(crate) fn free(&mut self, now: Time) {
         self.is_free = true;
         self.changed = now;
     }
 
-    fn set(&mut self, size: u32, now: Time) {
+    /// Goes to so many at once, or as near as it may.
+    pub(crate) fn resize(&mut self, size: u32, now: Time) {
         let least = self.policy.min_window.min(self.policy.max_window).max(1);
         self.size = size.clamp(least, self.policy.max_window.max(1));
         self.changed = now;
@@ -228,7 +224,7 @@ mod tests {
     /// What it becomes by waiting until then.
     fn waited(window: &mut Window, known: Known, until: u64) -> u32 {
         let mut now = Time::ZERO;
-        while let Some(due) = window.press(now, known)
+        while let Some(due) = window.grow_when_due(now, known)
             && due <= ms(until)
         {
             now = due;
@@ -261,7 +257,7 @@ mod tests {
             at: ms(1000),
             took: Duration::from_secs(5),
         };
-        let due = window().press(ms(1000), Known::Queue(heard));
+        let due = window().grow_when_due(ms(1000), Known::Queue(heard));
         assert_eq!(
             due,
             Some(ms(21_000)),
@@ -272,12 +268,12 @@ mod tests {
     #[test]
     fn answers_widen_it_up_to_its_ceiling() {
         let mut window = window();
-        window.earn(2);
+        window.add(2);
         assert_eq!(window.size(), 6);
-        window.earn(1000);
+        window.add(1000);
         assert_eq!(window.size(), 256);
-        window.fit(16, ms(0));
-        window.earn(2);
+        window.limit(16, ms(0));
+        window.add(2);
         assert_eq!(window.size(), 16, "it is known how many it takes");
         assert!(window.is_used(13) && !window.is_used(12));
     }
@@ -286,7 +282,7 @@ mod tests {
     fn declared_limits_let_it_out_of_the_way_sooner() {
         let mut window = window();
         assert_eq!(
-            window.press(ms(5), Known::Limits),
+            window.grow_when_due(ms(5), Known::Limits),
             Some(Time::ZERO + Duration::from_micros(11_250))
         );
     }
@@ -294,9 +290,12 @@ mod tests {
     #[test]
     fn a_refusal_begins_a_new_spell() {
         let mut window = window();
-        window.rest(ms(200));
+        window.begin_spell(ms(200));
         let quiet = Duration::from_secs(1);
-        assert_eq!(window.press(ms(201), Known::Refusals(quiet)), Some(ms(325)));
+        assert_eq!(
+            window.grow_when_due(ms(201), Known::Refusals(quiet)),
+            Some(ms(325))
+        );
     }
 
     #[test]
@@ -309,16 +308,16 @@ mod tests {
             Time::ZERO,
         );
         assert_eq!(waited(&mut window, Known::Limits, 9000), 6);
-        assert_eq!(window.press(ms(9000), Known::Limits), None);
+        assert_eq!(window.grow_when_due(ms(9000), Known::Limits), None);
     }
 
     #[test]
     fn a_cut_halves_and_never_goes_below_the_floor() {
         let mut window = window();
-        window.cut(ms(1));
+        window.halve(ms(1));
         assert_eq!(window.size(), 2);
         for _ in 0..5 {
-            window.cut(ms(1));
+            window.halve(ms(1));
         }
         assert_eq!(window.size(), 1);
     }
@@ -326,7 +325,7 @@ mod tests {
     #[test]
     fn an_idle_window_does_not_grow() {
         let mut window = window();
-        window.fit(3, ms(1));
+        window.limit(3, ms(1));
         for _ in 0..100 {
             window.succeed(ms(2), 1);
         }
@@ -336,11 +335,11 @@ mod tests {
     #[test]
     fn each_confirmation_of_a_parallel_limit_doubles_the_rounds_before_the_next_try() {
         let mut window = window();
-        window.turn(64, ms(0));
-        window.fit(16, ms(1));
+        window.resize(64, ms(0));
+        window.limit(16, ms(1));
         assert_eq!(window.size(), 16);
         assert_eq!(
-            window.press(ms(9000), Known::Limits),
+            window.grow_when_due(ms(9000), Known::Limits),
             None,
             "not by waiting"
         );
@@ -348,7 +347,7 @@ mod tests {
         assert_eq!(window.size(), 16);
         clean(&mut window, 1);
         assert_eq!(window.size(), 17);
-        window.fit(16, ms(2));
+        window.limit(16, ms(2));
         clean(&mut window, 63);
         assert_eq!(window.size(), 16);
     }

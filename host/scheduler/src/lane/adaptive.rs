@@ -32,7 +32,7 @@ use super::strategy::{Pass, Strategy, Surroundings, Verdict};
 use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
-use crate::classifier::{ByHeight, Classifier};
+use crate::classifier::Classifier;
 use crate::event::Event;
 use crate::gate::{Gate, Held};
 use crate::hint::Dimension;
@@ -96,17 +96,17 @@ pub(super) struct Note {
 }
 
 /// What refusals showed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Refusals {
     /// Attempts sent before then belong to an episode that was reacted to.
     reacted_at: Time,
     /// How long the slowest took.
     latency: Option<Duration>,
-    classifier: Box<dyn Classifier>,
+    classifier: Classifier,
 }
 
 /// What answers showed, and that there were none.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Answers {
     /// The last answer, or the first attempt.
     heard: Heard,
@@ -151,20 +151,15 @@ impl Adaptive {
             window,
             pace: Pace::default(),
             allowance: Allowance::default(),
-            refusals: Refusals {
-                reacted_at: Time::ZERO,
-                latency: None,
-                classifier: Box::new(ByHeight::default()),
-            },
+            refusals: Refusals::default(),
             trust: Trust::default(),
             knee: Knee::default(),
             answers: Answers {
                 heard: Heard {
                     at: now,
-                    took: Duration::ZERO,
+                    ..Heard::default()
                 },
-                newest: Time::ZERO,
-                outwaited: Time::ZERO,
+                ..Answers::default()
             },
             bursts: Bursts::default(),
             last_held_by: Holder::Window,
@@ -226,7 +221,7 @@ impl Adaptive {
 
     fn check_window(&mut self, in_flight: u32, now: Time) -> Verdict {
         while in_flight >= self.window.size() {
-            match self.window.press(now, self.known()) {
+            match self.window.grow_when_due(now, self.known()) {
                 Some(due) if due <= now => {}
                 later => {
                     self.last_held_by = Holder::Window;
@@ -328,7 +323,7 @@ impl Strategy for Adaptive {
         if self.begun.is_none() {
             self.begun = Some(now);
             self.answers.heard.at = now;
-            self.window.rest(now);
+            self.window.begin_spell(now);
         }
         let moment = (self.answers.heard.took / BURST).max(AT_ONCE);
         let order = self.bursts.send(now, moment, !pass.spaced);
@@ -391,7 +386,7 @@ impl Strategy for Adaptive {
                 self.weigh(flight, order, now);
             }
             Class::Permanent | Class::NotFound => self.accept(flight, in_flight, now),
-            Class::Transient => self.window.rest(now),
+            Class::Transient => self.window.begin_spell(now),
             Class::Timeout => self.outwait(flight, now),
             Class::QuotaExhausted => self.allowance.interrupt(),
             Class::Throttled | Class::Auth => {}

@@ -16,7 +16,7 @@ use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::ASSUMED_WINDOW as MINUTE;
-use crate::view::{Wait, Why};
+use crate::view::Why;
 
 /// What a lane needs from around it.
 pub(crate) struct Surroundings<'a> {
@@ -58,7 +58,7 @@ pub(crate) struct Pass {
 pub(crate) enum Verdict {
     Go(Pass),
     /// Not before the time, for a reason that is worth telling. Without a time: when an attempt ends.
-    Wait(Option<Wait>, Option<Time>),
+    Wait(Option<Why>, Option<Time>),
     /// This job never.
     Refuse(Refusal),
     /// No job ever.
@@ -68,8 +68,7 @@ pub(crate) enum Verdict {
 impl Verdict {
     /// Not before `until`, for this reason.
     pub(super) fn until(until: Time, why: Why) -> Self {
-        let until = Some(until);
-        Self::Wait(Some(Wait { why, until }), until)
+        Self::Wait(Some(why), Some(until))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::job::{Demand, JobId, LaneId, Refusal};
 use crate::limits::{Counts, Denied, LeaseId, LimitId};
 use crate::sent::Amounts;
 use crate::time::Time;
-use crate::view::{Wait, Why};
+use crate::view::Why;
 
 impl Scheduler {
     /// Lets time pass: holds of attempts in flight are renewed before they can end.
@@ -40,10 +40,9 @@ impl Scheduler {
             first.is_some_and(|(other, ticket, _)| other == *limit && *ticket < job)
         });
         if let Some(&limit) = earlier {
-            let wait = self.declared_wait(limit, None);
             self.wait_for(job, id, limit);
             // No time: the end of the other's waiting rouses this lane.
-            return Err(Some((wait, None)));
+            return Err(Some((self.why_full(limit), None)));
         }
         let requirements = self.requirements(&waiting.demand, &waiting.amounts);
         // A new one for each try, since a denied id is never good again.
@@ -56,7 +55,7 @@ impl Scheduler {
             }
             Err(Denied::Full { limit, retry_at }) => {
                 self.wait_for(job, id, limit);
-                Err(Some((self.declared_wait(limit, retry_at), retry_at)))
+                Err(Some((self.why_full(limit), retry_at)))
             }
             Err(Denied::ExceedsCapacity {
                 limit,
@@ -88,15 +87,12 @@ impl Scheduler {
         demand.limits.iter().map(|id| (*id, amount(id))).collect()
     }
 
-    fn declared_wait(&self, limit: LimitId, until: Option<Time>) -> Option<Wait> {
+    fn why_full(&self, limit: LimitId) -> Option<Why> {
         let declared = self.limits.limit(limit)?;
-        Some(Wait {
-            why: Why::Declared {
-                name: declared.name.clone(),
-                used: self.limits.used(self.now, limit),
-                capacity: declared.capacity,
-            },
-            until,
+        Some(Why::Declared {
+            name: declared.name.clone(),
+            used: self.limits.used(self.now, limit),
+            capacity: declared.capacity,
         })
     }
 

@@ -101,8 +101,8 @@ impl Adaptive {
         };
         match self.knee.answered(came, self.window.size()) {
             Advice::Stay => {}
-            Advice::Turn(to) => self.window.turn(to, now),
-            Advice::Grow(places) => self.window.earn(places),
+            Advice::Turn(to) => self.window.resize(to, now),
+            Advice::Grow(places) => self.window.add(places),
         }
     }
 
@@ -115,7 +115,7 @@ impl Adaptive {
         }
         self.answers.outwaited = now;
         self.knee.interrupt();
-        self.window.cut(now);
+        self.window.halve(now);
     }
 
     /// Takes in that an attempt was accepted and ended well.
@@ -148,28 +148,23 @@ impl Adaptive {
         }
         let took = now - flight.sent_at;
         self.refusals.latency = Some(self.refusals.latency.map_or(took, |known| known.max(took)));
-        self.window.rest(now);
+        self.window.begin_spell(now);
         let is_new = flight.sent_at >= self.refusals.reacted_at;
         let explained = self.explain(now, amounts, hint, is_new);
         let first_probe = self.gate.is_first_probe(flight.sent_at);
         if first_probe && !explained {
             self.buckets.iter_mut().for_each(Bucket::uncap);
         }
+        let is_first = is_new && !first_probe;
         if !explained {
-            let is_first = is_new && !first_probe;
             self.allowance
                 .refused(flight.sent_at, flight.among, is_first);
         }
-        let usual = match (explained, is_new && !first_probe) {
-            (true, _) => {
-                self.pace.refuse(flight.sent_at);
-                None
-            }
-            (false, true) => Some(self.blame(now, flight)),
-            (false, false) => {
-                self.pace.refuse(flight.sent_at);
-                Some(self.usual_block())
-            }
+        let usual = if is_first && !explained {
+            Some(self.blame(now, flight))
+        } else {
+            self.pace.refuse(flight.sent_at);
+            (!explained).then(|| self.usual_block())
         };
         if is_new {
             self.refusals.reacted_at = now;
@@ -188,7 +183,7 @@ impl Adaptive {
             && self.allowance.opened(opening.at, opening.probed)
         {
             self.pace = Pace::default();
-            self.window.widen(now);
+            self.window.free(now);
         }
     }
 
@@ -252,7 +247,7 @@ impl Adaptive {
                 self.knee.interrupt();
                 // Where a measurement may begin, should the next refusal show that it is a rate.
                 self.pace.episode(flight.sent_at, false);
-                self.window.cut(now);
+                self.window.halve(now);
             }
             Finding::Parallel(most) => {
                 self.knee.interrupt();
@@ -260,13 +255,13 @@ impl Adaptive {
                 // by which the next refusal is `earned` or not.
                 self.pace = Pace::default();
                 self.pace.episode(flight.sent_at, false);
-                self.window.fit(most, now);
+                self.window.limit(most, now);
             }
             Finding::Rate => {
                 // Only a pace that was measured may take the place of the window. Too few calls give none, and
                 // then nothing else would hold the lane back.
                 if self.pace.episode(flight.sent_at, true) {
-                    self.window.widen(now);
+                    self.window.free(now);
                 }
             }
         }

@@ -76,7 +76,7 @@ impl Rig {
     /// A lane whose window is in nobody's way.
     fn wide() -> Self {
         let mut rig = Self::new(LanePolicy::default());
-        rig.strategy.window.turn(200, Time::ZERO);
+        rig.strategy.window.resize(200, Time::ZERO);
         rig
     }
 
@@ -93,7 +93,7 @@ impl Rig {
 
     fn why(&mut self, ms: u64) -> Option<Why> {
         match self.check(ms) {
-            Verdict::Wait(wait, _) => wait.map(|wait| wait.why),
+            Verdict::Wait(why, _) => why,
             verdict => panic!("{verdict:?}"),
         }
     }
@@ -231,17 +231,16 @@ fn a_success_that_says_nothing_is_left_holds_the_next_until_the_reset() {
     let mut rig = Rig::wide();
     let flights = rig.send(0, 1);
     rig.end(50, &flights[0], Class::Ok, &says(10, 0, MINUTE));
-    let Verdict::Wait(Some(wait), until) = rig.check(51) else {
+    let Verdict::Wait(Some(why), until) = rig.check(51) else {
         panic!("nothing is left");
     };
-    assert_eq!(wait.until, until);
     assert!(until >= Some(at(60_000)));
-    let why = Why::Learnt {
+    let used_up = Why::Learnt {
         dimension: Dimension::Requests,
         used: 10,
         limit: 10,
     };
-    assert_eq!(wait.why, why);
+    assert_eq!(why, used_up);
 }
 
 #[test]

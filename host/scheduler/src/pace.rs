@@ -72,7 +72,8 @@ impl Pace {
         let rough = (GOOD / self.measured.max(1)).clamp(1, ROUGHEST);
         let doublings = self.calm / CALM_CALLS.max(self.measured / MEASURED_CALM);
         let step = ((FIRST_STEP * rough) << doublings.min(8)).min(LAST_STEP);
-        self.interval = Some((interval - interval * step / 1_000_000).max(1));
+        let faster = u128::from(interval) * u128::from(step) / 1_000_000;
+        self.interval = Some((interval - faster as u64).max(1));
     }
 
     /// Attempts accepted since the last episode.
@@ -132,6 +133,8 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn ms(ms: u64) -> Time {
@@ -254,5 +257,87 @@ mod tests {
         assert_eq!(first, [1600, 1600, 1600, 800, 100, 100]);
         let later = [499, 500, 999].map(|calls| millionths_after(1000, calls - 1));
         assert_eq!(later, [100, 200, 200]);
+    }
+
+    #[test]
+    fn the_slowest_pace_grows_and_slows_as_any_other() {
+        let mut pace = Pace {
+            interval: Some(u64::MAX),
+            empty_at: Some(ms(0)),
+            ..Pace::default()
+        };
+        pace.send(ms(1));
+        let grown = pace.interval.expect("set");
+        assert_eq!(
+            (u64::MAX - grown) / (u64::MAX / 10_000),
+            16,
+            "as a rough one"
+        );
+        assert_eq!(pace.due(), Time::NEVER);
+        pace.episode(ms(2), true);
+        assert_eq!(pace.interval, Some(grown), "a minute is long enough");
+    }
+
+    /// Something that happens to a pace.
+    #[derive(Debug, Clone)]
+    enum Happening {
+        Sends(usize),
+        Refused,
+        Episode(bool),
+    }
+
+    fn happening() -> impl Strategy<Value = Happening> {
+        prop_oneof![
+            3 => (1_usize..300).prop_map(Happening::Sends),
+            1 => Just(Happening::Refused),
+            2 => any::<bool>().prop_map(Happening::Episode),
+        ]
+    }
+
+    /// How long nothing happens: moments mostly, and now and then for ever.
+    fn pause() -> impl Strategy<Value = u64> {
+        prop_oneof![8 => 0..10_000_000_000_u64, 1 => any::<u64>()]
+    }
+
+    proptest! {
+        #[test]
+        fn it_grows_by_small_steps_and_slows_by_measurements_whatever_happens(
+            steps in prop::collection::vec((happening(), pause()), 1..60),
+        ) {
+            let mut pace = Pace::default();
+            let mut now = Time::ZERO;
+            for (happening, pause) in steps {
+                now = now + Duration::from_nanos(pause);
+                match happening {
+                    Happening::Sends(count) => {
+                        for _ in 0..count {
+                            let (interval, due) = (pace.interval, pace.due());
+                            pace.send(now);
+                            prop_assert_eq!(pace.interval.is_some(), interval.is_some());
+                            let (Some(before), Some(after)) = (interval, pace.interval) else {
+                                prop_assert_eq!(pace.due(), Time::ZERO);
+                                continue;
+                            };
+                            let most = before / 1000 * LAST_STEP / 1000 + LAST_STEP;
+                            prop_assert!(after >= 1 && after <= before && before - after <= most);
+                            prop_assert!(pace.due() >= due);
+                            prop_assert!(pace.due() <= due.max(now) + Duration::from_nanos(before));
+                        }
+                    }
+                    Happening::Refused => pace.refuse(now),
+                    Happening::Episode(measure) => {
+                        let before = pace.interval;
+                        let has_pace = pace.episode(now, measure);
+                        prop_assert_eq!(has_pace, pace.interval.is_some());
+                        prop_assert!(before.is_none() || has_pace, "it is never unlearnt");
+                        if !measure {
+                            prop_assert_eq!(pace.interval, before);
+                        }
+                    }
+                }
+                // What was found is where it went on from.
+                prop_assert!(pace.found >= pace.interval);
+            }
+        }
     }
 }

@@ -115,7 +115,7 @@ impl Window {
         if now < due {
             return Some(due);
         }
-        self.resize(self.size + more, now);
+        self.resize(self.size.saturating_add(more), now);
         Some(now)
     }
 
@@ -189,6 +189,8 @@ impl Window {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn ms(ms: u64) -> Time {
@@ -350,5 +352,149 @@ mod tests {
         window.limit(16, ms(2));
         clean(&mut window, 63);
         assert_eq!(window.size(), 16);
+    }
+
+    #[test]
+    fn the_largest_window_stays_the_largest() {
+        let policy = LanePolicy {
+            max_window: u32::MAX,
+            ..LanePolicy::default()
+        };
+        let mut window = Window::new(policy, ms(0));
+        window.resize(u32::MAX - 1, ms(0));
+        assert_eq!(
+            window.grow_when_due(ms(9000), Known::Limits),
+            Some(ms(9000))
+        );
+        assert_eq!(window.size(), u32::MAX);
+        assert_eq!(window.grow_when_due(ms(18_000), Known::Limits), None);
+        window.add(u32::MAX);
+        assert_eq!(window.size(), u32::MAX);
+        assert!(window.is_used(u32::MAX) && !window.is_used(u32::MAX / 2));
+    }
+
+    /// Something that happens to a window.
+    #[derive(Debug, Clone)]
+    enum Happening {
+        Held(Known),
+        Succeeds(u32),
+        Added(u32),
+        Resized(u32),
+        Halved,
+        Limited(u32),
+        Freed,
+        Obeys(LanePolicy),
+    }
+
+    /// Few, or as many as there can be.
+    fn number() -> impl Strategy<Value = u32> {
+        prop_oneof![6 => 0..300_u32, 1 => any::<u32>(), 1 => Just(0), 1 => Just(u32::MAX)]
+    }
+
+    /// How long something takes: moments mostly, and now and then for ever.
+    fn nanos() -> impl Strategy<Value = u64> {
+        prop_oneof![8 => 0..10_000_000_000_u64, 1 => any::<u64>()]
+    }
+
+    fn policy() -> impl Strategy<Value = LanePolicy> {
+        let policy = |(start_window, min_window, max_window)| LanePolicy {
+            start_window,
+            min_window,
+            max_window,
+            ..LanePolicy::default()
+        };
+        (number(), number(), number()).prop_map(policy)
+    }
+
+    fn heard() -> impl Strategy<Value = Heard> {
+        (nanos(), nanos()).prop_map(|(at, took)| Heard {
+            at: Time::from_nanos(at),
+            took: Duration::from_nanos(took),
+        })
+    }
+
+    fn known() -> impl Strategy<Value = Known> {
+        prop_oneof![
+            heard().prop_map(Known::Answers),
+            heard().prop_map(Known::Queue),
+            nanos().prop_map(|quiet| Known::Refusals(Duration::from_nanos(quiet))),
+            Just(Known::Limits),
+        ]
+    }
+
+    fn happening() -> impl Strategy<Value = Happening> {
+        prop_oneof![
+            6 => known().prop_map(Happening::Held),
+            2 => number().prop_map(Happening::Succeeds),
+            2 => number().prop_map(Happening::Added),
+            1 => number().prop_map(Happening::Resized),
+            2 => Just(Happening::Halved),
+            2 => number().prop_map(Happening::Limited),
+            1 => Just(Happening::Freed),
+            1 => policy().prop_map(Happening::Obeys),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn it_stays_between_floor_and_ceiling_whatever_happens(
+            first in policy(),
+            steps in prop::collection::vec((happening(), nanos()), 1..60),
+        ) {
+            let mut policy = first;
+            let mut now = Time::ZERO;
+            let mut window = Window::new(policy, now);
+            for (happening, pause) in steps {
+                now = now + Duration::from_nanos(pause);
+                let before = window.size();
+                let bounds = |policy: LanePolicy| {
+                    let ceiling = policy.max_window.max(1);
+                    (policy.min_window.clamp(1, ceiling), ceiling)
+                };
+                let (floor, ceiling) = bounds(policy);
+                let allowed = match happening {
+                    Happening::Held(known) => {
+                        let grows = window.grow_when_due(now, known).is_some_and(|due| due <= now);
+                        prop_assert_eq!(grows, window.size() > before);
+                        before..=before.saturating_add((before / 11).max(1))
+                    }
+                    Happening::Succeeds(others) => {
+                        window.succeed(now, others);
+                        before..=before.saturating_add(1)
+                    }
+                    Happening::Added(places) => {
+                        window.add(places);
+                        before..=before.saturating_add(places)
+                    }
+                    Happening::Resized(size) => {
+                        window.resize(size, now);
+                        size.clamp(floor, ceiling)..=size.clamp(floor, ceiling)
+                    }
+                    Happening::Halved => {
+                        window.halve(now);
+                        let half = (before / 2).max(floor);
+                        half..=half
+                    }
+                    Happening::Limited(parallel) => {
+                        window.limit(parallel, now);
+                        let fit = parallel.min(before).max(floor);
+                        fit..=fit
+                    }
+                    Happening::Freed => {
+                        window.free(now);
+                        before..=before
+                    }
+                    Happening::Obeys(other) => {
+                        policy = policy.tighter(other);
+                        window.obey(policy);
+                        let fit = before.min(policy.max_window).max(1);
+                        fit..=fit
+                    }
+                };
+                prop_assert!(allowed.contains(&window.size()), "{} of {allowed:?}", window.size());
+                let (floor, ceiling) = bounds(policy);
+                prop_assert!((floor..=ceiling).contains(&window.size()));
+            }
+        }
     }
 }

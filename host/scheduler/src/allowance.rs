@@ -32,13 +32,6 @@ use crate::tuning::allowance::{
 /// Attempts that are remembered: of a larger limit, only this many are held apart.
 const MOST: usize = 16_384;
 
-/// A limit and its window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Measured {
-    limit: u64,
-    window: Duration,
-}
-
 /// Refusals between two openings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Shut {
@@ -53,7 +46,8 @@ struct Shut {
 /// What a lane may send in a window.
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
-    known: Option<Measured>,
+    /// So many in such a window.
+    known: Option<(u64, Duration)>,
     /// When each attempt was sent that was not refused, oldest first; no more than [`MOST`].
     log: VecDeque<Time>,
     /// Since when the server is open.
@@ -69,12 +63,12 @@ pub(crate) struct Allowance {
 impl Allowance {
     /// So many in such a window, if that is known.
     pub(crate) fn known(&self) -> Option<(u64, Duration)> {
-        self.known.map(|known| (known.limit, known.window))
+        self.known
     }
 
     /// When the next attempt may be sent.
     pub(crate) fn due(&self) -> Time {
-        let Some(Measured { limit, window }) = self.known else {
+        let Some((limit, window)) = self.known else {
             return Time::ZERO;
         };
         let full = (self.log.len() as u64).checked_sub(limit);
@@ -90,7 +84,7 @@ impl Allowance {
             self.log.pop_front();
         }
         self.log.push_back(now);
-        let Some(Measured { limit, window }) = self.known else {
+        let Some((limit, window)) = self.known else {
             return;
         };
         let spread = window * SPREAD / 100 / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
@@ -98,10 +92,7 @@ impl Allowance {
         self.calm += 1;
         if self.calm >= CALM.max(CALM_WINDOWS.saturating_mul(limit)) {
             self.calm = 0;
-            self.known = Some(Measured {
-                limit: limit + 1,
-                window,
-            });
+            self.known = Some((limit + 1, window));
         }
     }
 
@@ -117,15 +108,13 @@ impl Allowance {
             among,
         });
         shut.last = shut.last.max(sent_at);
-        let Some(Measured { limit, window }) = self.known.filter(|_| is_new) else {
+        let Some((limit, window)) = self.known.filter(|_| is_new) else {
             return;
         };
         let held = self.sent_in(sent_at.before(window), sent_at);
         self.calm = 0;
-        self.known = (held >= FEWEST && held * LEAST_SHARE >= limit).then_some(Measured {
-            limit: held.min(limit - 1),
-            window,
-        });
+        self.known = (held >= FEWEST && held * LEAST_SHARE >= limit)
+            .then_some((held.min(limit - 1), window));
     }
 
     /// Takes in that the server is shut for another reason: when it opens tells nothing of its windows.
@@ -158,7 +147,7 @@ impl Allowance {
             .into_iter()
             .find(|round| *round > least && *round <= most);
         let window = window.unwrap_or(most);
-        self.known = Some(Measured { limit, window });
+        self.known = Some((limit, window));
         self.calm = 0;
         true
     }
@@ -305,10 +294,7 @@ mod tests {
     #[test]
     fn of_a_large_limit_twenty_windows_are_calm_before_it_tries_one_more() {
         let mut allowance = Allowance {
-            known: Some(Measured {
-                limit: 100,
-                window: SECOND,
-            }),
+            known: Some((100, SECOND)),
             ..Allowance::default()
         };
         send(&mut allowance, 0, 10, 1999);

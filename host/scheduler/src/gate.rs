@@ -201,9 +201,20 @@ impl Gate {
             Class::Ok => self.succeeded(),
             // The request itself is wrong, so what the lane asks for is there.
             Class::Permanent => self.not_found = 0,
-            Class::NotFound => self.was_not_found(),
-            Class::Auth => self.auth_failed(),
-            Class::QuotaExhausted => self.ran_out(until),
+            Class::NotFound => {
+                self.not_found += 1;
+                self.end_if(self.never(self.not_found, NOT_FOUND), Refusal::NotFound);
+            }
+            Class::Auth => {
+                self.auth_failures += 1;
+                self.end_if(self.never(self.auth_failures, AUTH_FAILURES), Refusal::Auth);
+            }
+            // One request may be too dear for what is left (`402` to a long answer), and others are not.
+            Class::QuotaExhausted => {
+                self.exhausted += 1;
+                let empty = until.is_some() || self.exhausted >= EXHAUSTED;
+                self.end_if(empty, Refusal::QuotaExhausted { until });
+            }
             Class::Transient => return self.failed(now, sent_at, chance),
             Class::Throttled | Class::Timeout => {}
         }
@@ -271,31 +282,6 @@ impl Gate {
         self.breaker.lost(now, queued)
     }
 
-    /// Takes in that the credential was not accepted.
-    fn auth_failed(&mut self) {
-        self.auth_failures += 1;
-        if !self.succeeded && self.auth_failures >= AUTH_FAILURES {
-            self.end(Refusal::Auth);
-        }
-    }
-
-    /// Takes in that the account is empty, until then if that was said. One request may be too dear for
-    /// what is left of it (`402` to a long answer), and others are not.
-    fn ran_out(&mut self, until: Option<Time>) {
-        self.exhausted += 1;
-        if until.is_some() || self.exhausted >= EXHAUSTED {
-            self.end(Refusal::QuotaExhausted { until });
-        }
-    }
-
-    /// Takes in that what was asked for is not there.
-    fn was_not_found(&mut self) {
-        self.not_found += 1;
-        if !self.succeeded && self.not_found >= NOT_FOUND {
-            self.end(Refusal::NotFound);
-        }
-    }
-
     /// Takes in that the credential works, and something is there.
     fn succeeded(&mut self) {
         self.succeeded = true;
@@ -306,9 +292,14 @@ impl Gate {
         (self.auth_failures, self.not_found, self.exhausted) = (0, 0, 0);
     }
 
-    /// Lets nothing pass any more. What holds it goes, and what it has counted.
-    fn end(&mut self, why: Refusal) {
-        if !matches!(self.holding, Holding::Ended(_)) {
+    /// Whether so many answers against all that the lane asks for are enough: none was a success.
+    fn never(&self, answers: u32, enough: u32) -> bool {
+        !self.succeeded && answers >= enough
+    }
+
+    /// Lets nothing pass any more, if so. What holds the lane goes, and what it has counted.
+    fn end_if(&mut self, ends: bool, why: Refusal) {
+        if ends && !matches!(self.holding, Holding::Ended(_)) {
             self.holding = Holding::Ended(why);
             self.breaker.recovers();
             self.backoff.yields();

@@ -9,7 +9,7 @@ use crate::job::{End, JobId, Refusal};
 use crate::metrics::Counters;
 use crate::policy::{LanePolicy, LaneStrategy};
 use crate::queue::{Head, Queue};
-use crate::retry::Budget;
+use crate::retry::RetryTokens;
 use crate::sent::Amounts;
 use crate::time::Time;
 use crate::view::{Metrics, View, Wait};
@@ -36,7 +36,7 @@ pub(crate) struct Flight {
 pub(crate) struct Lane {
     policy: LanePolicy,
     pub(crate) queue: Queue,
-    pub(crate) budget: Budget,
+    pub(crate) retry_tokens: RetryTokens,
     pub(crate) counters: Counters,
     pub(crate) wait: Option<Wait>,
     /// The head that was looked at last.
@@ -60,7 +60,7 @@ impl Lane {
         Self {
             policy,
             queue: Queue::default(),
-            budget: Budget::default(),
+            retry_tokens: RetryTokens::default(),
             counters: Counters::default(),
             wait: None,
             front: None,
@@ -123,13 +123,13 @@ impl Lane {
     }
 
     /// Returns the head of the line, or who is the next probe of a server that is down. A retry of a
-    /// failure waits for the budget while others work.
-    pub(crate) fn head(&mut self, now: Time, budgeted: impl Fn(JobId) -> bool) -> Option<Head> {
+    /// failure waits for retry tokens while others work.
+    pub(crate) fn head(&mut self, now: Time, costs_tokens: impl Fn(JobId) -> bool) -> Option<Head> {
         let head = match self.strategy.gate().and_then(Gate::strikes) {
             None => self.queue.head(now)?,
             Some(strikes) => self.queue.probe(now, strikes)?,
         };
-        let holds = head.is_retry && budgeted(head.job) && !self.budget.allows();
+        let holds = head.is_retry && costs_tokens(head.job) && !self.retry_tokens.allows();
         if holds && self.in_flight > 0 {
             self.queue.fresh_head()
         } else {
@@ -189,7 +189,7 @@ impl Lane {
         self.strategy
             .ended(flight, amounts, end, self.in_flight, around);
         if end.class == Class::Ok {
-            self.budget.succeed();
+            self.retry_tokens.succeed();
         }
         if end.class == Class::Throttled {
             self.counters.counts.rate_limit_hits += 1;

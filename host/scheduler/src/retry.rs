@@ -11,7 +11,7 @@
 //!   limit of a run is that far off. Who sets retries to 0 gets the first refusal back.
 //! - A **timeout** is not retried: the exchange's time was for all attempts together, and a
 //!   completion that was slow once costs as much to be slow again.
-//! - The **budget** bounds retries of failures to about a tenth of all calls, as 500 tokens, 5
+//! - **Retry tokens** bound retries of failures to about a tenth of all calls: 500 of them, 5
 //!   for a retry, 1 back for a success (published, after AWS). Without tokens a retry waits
 //!   for them, or until nothing else is in flight: storms end and no job is lost.
 
@@ -21,7 +21,7 @@ use crate::chance::Chance;
 use crate::class::Class;
 use crate::policy::LanePolicy;
 use crate::time::{Time, nanos};
-use crate::tuning::retry::{BUDGET, MOST_REFUSALS, RETRY_COST};
+use crate::tuning::retry::{MOST_REFUSALS, RETRY_COST, RETRY_TOKENS};
 
 /// A job's past.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -111,17 +111,17 @@ fn jitter(span: Duration, chance: &mut Chance) -> Duration {
     Duration::from_nanos(chance.below(nanos(span)))
 }
 
-/// A lane's retry budget.
+/// What a lane may still spend on retries of failures.
 #[derive(Debug)]
-pub(crate) struct Budget(u32);
+pub(crate) struct RetryTokens(u32);
 
-impl Default for Budget {
+impl Default for RetryTokens {
     fn default() -> Self {
-        Self(BUDGET)
+        Self(RETRY_TOKENS)
     }
 }
 
-impl Budget {
+impl RetryTokens {
     /// Whether there are tokens for one more retry.
     pub(crate) fn allows(&self) -> bool {
         self.0 >= RETRY_COST
@@ -132,7 +132,7 @@ impl Budget {
     }
 
     pub(crate) fn succeed(&mut self) {
-        self.0 = (self.0 + 1).min(BUDGET);
+        self.0 = (self.0 + 1).min(RETRY_TOKENS);
     }
 }
 
@@ -279,16 +279,16 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_retries_empty_the_budget_and_five_successes_buy_one() {
-        let mut budget = Budget::default();
+    fn a_hundred_retries_spend_all_tokens_and_five_successes_buy_one() {
+        let mut tokens = RetryTokens::default();
         for _ in 0..100 {
-            assert!(budget.allows());
-            budget.spend();
+            assert!(tokens.allows());
+            tokens.spend();
         }
-        assert!(!budget.allows());
+        assert!(!tokens.allows());
         for _ in 0..5 {
-            budget.succeed();
+            tokens.succeed();
         }
-        assert!(budget.allows());
+        assert!(tokens.allows());
     }
 }

@@ -71,8 +71,8 @@ struct Job {
     tries: Tries,
     /// When the first of its attempts was sent that failed.
     failed: Option<Time>,
-    /// Its next attempt is a retry of a failure, which costs budget.
-    budgeted: bool,
+    /// Its next attempt is a retry of a failure, which costs retry tokens.
+    costs_tokens: bool,
     flight: Option<(Flight, Option<LeaseId>)>,
     /// The limits that it found full since it is the head.
     waits_for: Vec<LimitId>,
@@ -144,7 +144,7 @@ impl Scheduler {
                 not_before: Time::ZERO,
                 tries: Tries::default(),
                 failed: None,
-                budgeted: false,
+                costs_tokens: false,
                 flight: None,
                 waits_for: Vec::new(),
             },
@@ -193,7 +193,9 @@ impl Scheduler {
         let in_flight = lane.in_flight();
         self.say(id, Event::SlotReleased { job, in_flight });
         let was_broken = self.lanes[id.index()].is_broken();
-        self.teach(job, &flight, end);
+        let amounts = self.jobs[&job].amounts;
+        let (lane, mut around) = self.lane(id);
+        lane.learn(&flight, &amounts, end, job, &mut around);
         let first = *self
             .jobs
             .get_mut(&job)
@@ -259,7 +261,7 @@ impl Scheduler {
     fn try_head(&mut self, id: LaneId) -> Option<JobId> {
         let jobs = &self.jobs;
         let lane = &mut self.lanes[id.index()];
-        let Some(head) = lane.head(self.now, |job| jobs[&job].budgeted) else {
+        let Some(head) = lane.head(self.now, |job| jobs[&job].costs_tokens) else {
             let pause = lane.queue.next_pause_end();
             lane.wait = pause.map(|_| Wait {
                 why: Why::Backoff,
@@ -273,15 +275,9 @@ impl Scheduler {
         {
             self.leave_limit(other);
         }
-        let lane = &mut self.lanes[id.index()];
-        let mut around = Surroundings {
-            lane: id,
-            now: self.now,
-            chance: &mut self.chance,
-            events: &mut self.events,
-            clock: self.clock,
-        };
-        let (why, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
+        let amounts = self.jobs[&head.job].amounts;
+        let (lane, mut around) = self.lane(id);
+        let (why, until) = match lane.check(&amounts, &mut around) {
             Verdict::Go(pass) => match self.reserve(id, head.job) {
                 Ok(lease) => return Some(self.launch(id, head.job, pass, lease)),
                 Err(Some(verdict)) => {
@@ -317,9 +313,9 @@ impl Scheduler {
         self.stop_waiting(&mut started, job);
         let lane = &mut self.lanes[id.index()];
         lane.queue.remove(job, started.not_before);
-        if started.budgeted {
-            lane.budget.spend();
-            started.budgeted = false;
+        if started.costs_tokens {
+            lane.retry_tokens.spend();
+            started.costs_tokens = false;
         }
         lane.counters.counts.total_requests += 1;
         lane.counters.counts.retried_requests += u64::from(started.tries.retries() > 0);
@@ -336,19 +332,16 @@ impl Scheduler {
         job
     }
 
-    /// Tells a lane what an end teaches it.
-    fn teach(&mut self, job: JobId, flight: &Flight, end: &End<'_>) {
-        let taught = &self.jobs[&job];
-        let id = taught.lane;
-        let lane = &mut self.lanes[id.index()];
-        let mut around = Surroundings {
+    /// A lane, and what is around it.
+    fn lane(&mut self, id: LaneId) -> (&mut Lane, Surroundings<'_>) {
+        let around = Surroundings {
             lane: id,
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
             clock: self.clock,
         };
-        lane.learn(flight, &taught.amounts, end, job, &mut around);
+        (&mut self.lanes[id.index()], around)
     }
 
     fn decide(&mut self, job: JobId, end: &End<'_>, probe: bool) -> Next {
@@ -382,7 +375,7 @@ impl Scheduler {
                 } else {
                     decided.tries.free += 1;
                 }
-                decided.budgeted = counts && end.class == Class::Transient;
+                decided.costs_tokens = counts && end.class == Class::Transient;
                 decided.queued_at = self.now;
                 decided.not_before = not_before;
                 lane.queue.push_retry(job, not_before);

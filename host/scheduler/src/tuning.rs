@@ -403,16 +403,16 @@ pub(crate) mod adaptive {
     /// Pinned by the row of "16 parallel, 1.5 s".
     pub(crate) const LONGEST_USUAL_BLOCK: Duration = Duration::from_secs(1);
 
-    /// Part of a limit that may go in one slot, beside what comes back in a second: a fortieth. A
+    /// Part of a limit that may go in one spell, beside what comes back in a second: a fortieth. A
     /// burst of that size is no more than readings leave open.
     /// Pinned by the gate of "sliding log, 1.5 s".
-    pub(crate) const SLOT_SHARE: u64 = 40;
+    pub(crate) const SPELL_SHARE: u64 = 40;
 
-    /// Bursts are spread: in one slot goes at most what comes back in a second and the
-    /// [`SLOT_SHARE`] of the limit. Published is a tenth in 100 ms; of a slice of 10 s that is
+    /// Bursts are spread: in one spell goes at most what comes back in a second and the
+    /// [`SPELL_SHARE`] of the limit. Published is a tenth in 100 ms; of a slice of 10 s that is
     /// still half at once (simulation), and a lane must not idle for 100 ms.
     /// Pinned by the gate of "token bucket, 1.5 s".
-    pub(crate) const SLOT: Duration = Duration::from_millis(90);
+    pub(crate) const SPELL: Duration = Duration::from_millis(90);
 }
 
 /// Of `retry`.
@@ -421,11 +421,11 @@ pub(crate) mod retry {
     /// Pinned by the test `being_refused_uses_no_retries_but_has_an_end`.
     pub(crate) const MOST_REFUSALS: u32 = 20;
 
-    /// Tokens of a full budget (published).
-    /// Pinned by the test `a_hundred_retries_empty_the_budget_and_five_successes_buy_one`.
-    pub(crate) const BUDGET: u32 = 500;
+    /// Retry tokens at first and at most (published).
+    /// Pinned by the test `a_hundred_retries_spend_all_tokens_and_five_successes_buy_one`.
+    pub(crate) const RETRY_TOKENS: u32 = 500;
 
     /// What a retry costs (published).
-    /// Pinned by the test `a_hundred_retries_empty_the_budget_and_five_successes_buy_one`.
+    /// Pinned by the test `a_hundred_retries_spend_all_tokens_and_five_successes_buy_one`.
     pub(crate) const RETRY_COST: u32 = 5;
 }

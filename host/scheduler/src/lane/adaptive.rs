@@ -3,7 +3,7 @@
 //! It is asked in one order, from what is cheapest to wait for to what is dearest:
 //!
 //! ```text
-//! gate (blocked? broken? ended?) → buckets (declared by the server) → slot (bursts are spread) →
+//! gate (blocked? broken? ended?) → buckets (declared by the server) → spell (bursts are spread) →
 //! pace, allowance (found by trying: a rate, or so many in a window) → window (how much at once) →
 //! limits (declared by the user; the scheduler's)
 //! ```
@@ -43,7 +43,7 @@ use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
 use crate::time::{Time, nanos};
 use crate::trust::Trust;
-use crate::tuning::adaptive::{AT_ONCE, BURST, SLOT, SLOT_SHARE};
+use crate::tuning::adaptive::{AT_ONCE, BURST, SPELL, SPELL_SHARE};
 use crate::view::Why;
 use crate::window::{Heard, Known, Window};
 
@@ -54,21 +54,21 @@ mod told;
 use bursts::{Bursts, InBurst, Order};
 use told::Told;
 
-/// A spell of [`SLOT`], in which only part of a burst may go.
+/// A spell of [`SPELL`], in which only part of a burst may go.
 #[derive(Debug)]
-struct Slot {
+struct Spell {
     since: Time,
     /// Attempts sent in it.
     used: u64,
 }
 
-impl Slot {
+impl Spell {
     fn begin(since: Time) -> Self {
         Self { since, used: 0 }
     }
 
     fn end(&self) -> Time {
-        self.since + SLOT
+        self.since + SPELL
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) struct Adaptive {
     last_held_by: Holder,
     /// When the first attempt was sent.
     begun: Option<Time>,
-    slot: Slot,
+    spell: Spell,
     told: Told,
 }
 
@@ -164,7 +164,7 @@ impl Adaptive {
             bursts: Bursts::default(),
             last_held_by: Holder::Window,
             begun: None,
-            slot: Slot::begin(now),
+            spell: Spell::begin(now),
         }
     }
 
@@ -246,18 +246,18 @@ impl Adaptive {
         }
     }
 
-    /// Returns when the present slot ends, if it is used up.
-    fn slot_due(&mut self, now: Time) -> Option<Time> {
-        if now >= self.slot.end() {
-            self.slot = Slot::begin(now);
+    /// Returns when the present spell ends, if it is used up.
+    fn spell_due(&mut self, now: Time) -> Option<Time> {
+        if now >= self.spell.end() {
+            self.spell = Spell::begin(now);
             return None;
         }
         let requests = self
             .buckets
             .iter()
             .find(|bucket| bucket.dimension() == Dimension::Requests)?;
-        let most = (requests.per_second()? + requests.limit() / SLOT_SHARE).max(1);
-        (self.slot.used >= most).then_some(self.slot.end())
+        let most = (requests.per_second()? + requests.limit() / SPELL_SHARE).max(1);
+        (self.spell.used >= most).then_some(self.spell.end())
     }
 
     /// What an end means to the lane: who has to wait longer than a run sits out has run out of something.
@@ -306,7 +306,7 @@ impl Strategy for Adaptive {
         let held = self
             .check_gate(now)
             .or_else(|| self.check_buckets(now, amounts))
-            .or_else(|| Some(Verdict::Wait(None, Some(self.slot_due(now)?))))
+            .or_else(|| Some(Verdict::Wait(None, Some(self.spell_due(now)?))))
             .or_else(|| self.check_rate(now));
         let verdict = match held {
             Some(verdict) => {
@@ -336,7 +336,7 @@ impl Strategy for Adaptive {
         self.pace.send(now);
         self.allowance.send(now);
         self.gate.send(now);
-        self.slot.used += 1;
+        self.spell.used += 1;
         Flight {
             sent_at: now,
             among: in_flight,

@@ -177,14 +177,14 @@ fn a_pace_that_was_found_is_seen_from_outside() {
 }
 
 #[test]
-fn a_retry_of_a_failure_waits_for_the_budget_while_others_work() {
+fn a_retry_of_a_failure_waits_for_retry_tokens_while_others_work() {
     let mut rig = Rig::new(LanePolicy::default());
     rig.lane.queue.push_retry(JobId(1), at(0));
     rig.lane.queue.push(JobId(2));
     let failed = |job| job == JobId(1);
     let head = |rig: &mut Rig| rig.lane.head(at(1), failed).map(|head| head.job);
-    while rig.lane.budget.allows() {
-        rig.lane.budget.spend();
+    while rig.lane.retry_tokens.allows() {
+        rig.lane.retry_tokens.spend();
     }
     assert_eq!(head(&mut rig), Some(JobId(1)), "nothing else is in flight");
     let flights = rig.send(1, 1);

@@ -57,7 +57,7 @@ fn who_waits_longer_than_a_run_sits_out_gets_the_reason_at_once() {
 }
 
 #[test]
-fn a_burst_is_spread_over_slots() {
+fn a_burst_is_spread_over_spells() {
     let mut rig = Rig::wide();
     for second in 0..4 {
         let flights = rig.send(1000 * second, 1);
@@ -74,7 +74,7 @@ fn a_burst_is_spread_over_slots() {
     // What comes back in a second is ten; a share of the limit is beside it.
     let burst = rig.send(4000, 500).len();
     assert!((11..=100).contains(&burst), "{burst} of 596");
-    let next = 4000 + SLOT.as_millis() as u64;
+    let next = 4000 + SPELL.as_millis() as u64;
     assert_eq!(rig.check(4000), Verdict::Wait(None, Some(at(next))));
     assert_eq!(rig.send(next, 500).len(), burst);
 }

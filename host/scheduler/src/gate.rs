@@ -168,7 +168,7 @@ impl Gate {
         usual: Option<Duration>,
         same_burst: bool,
     ) {
-        if let Holding::Ended(_) = self.holding {
+        if self.is_ended() {
             return;
         }
         let asked = asked.filter(|wait| !wait.is_zero());
@@ -272,6 +272,11 @@ impl Gate {
         matches!(self.holding, Holding::Broken(_))
     }
 
+    /// Whether nothing passes any more.
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self.holding, Holding::Ended(_))
+    }
+
     /// Pauses in a row since the breaker opened, while it is.
     pub(crate) fn strikes(&self) -> Option<u32> {
         self.is_broken().then_some(self.breaker.strikes())
@@ -299,7 +304,7 @@ impl Gate {
 
     /// Lets nothing pass any more, if so. What holds the lane goes, and what it has counted.
     fn end_if(&mut self, ends: bool, why: Refusal) {
-        if ends && !matches!(self.holding, Holding::Ended(_)) {
+        if ends && !self.is_ended() {
             self.holding = Holding::Ended(why);
             self.breaker.recovers();
             self.backoff.yields();

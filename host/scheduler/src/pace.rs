@@ -88,6 +88,11 @@ impl Pace {
         }
     }
 
+    /// Takes in that the server is shut for another reason: the time until it opens tells nothing of its rate.
+    pub(crate) fn interrupt(&mut self) {
+        (self.empty_at, self.sent, self.refused) = (None, 0, 0);
+    }
+
     /// Takes in the first refusal of an episode, of an attempt sent at `sent_at`. With `measure` the
     /// rate since the last one is taken as the pace; `true` if that gave one.
     pub(crate) fn episode(&mut self, sent_at: Time, measure: bool) -> bool {

@@ -388,8 +388,11 @@ impl Strategy for Adaptive {
             Class::Permanent | Class::NotFound => self.accept(flight, in_flight, now),
             Class::Transient => self.window.begin_spell(now),
             Class::Timeout => self.outwait(flight, now),
-            Class::QuotaExhausted => self.allowance.interrupt(),
-            Class::Throttled | Class::Auth => {}
+            Class::QuotaExhausted if self.gate.is_ended() => {
+                self.pace.interrupt();
+                self.allowance.interrupt();
+            }
+            Class::Throttled | Class::QuotaExhausted | Class::Auth => {}
         }
         self.tell_news(around);
     }

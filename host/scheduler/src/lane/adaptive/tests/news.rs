@@ -72,16 +72,48 @@ fn a_window_that_nobody_declares_is_told_when_it_is_found_and_when_it_changes() 
 
 #[test]
 fn a_policy_that_makes_the_window_smaller_is_told_once_something_was_sent() {
-    let mut rig = Rig::wide();
+    let mut rig = Rig::new(LanePolicy::default());
     let narrow = |max_window| LanePolicy {
         max_window,
         ..LanePolicy::default()
     };
-    rig.strategy.obey(narrow(30), at(0));
+    rig.strategy.obey(narrow(3), at(0));
     rig.send(0, 1);
     assert_eq!(rig.events("concurrency:decreased"), 0, "it opens so");
     rig.strategy.obey(narrow(2), at(1));
     rig.check(1);
     rig.check(1);
     assert_eq!(rig.events("concurrency:decreased"), 1);
+}
+
+#[test]
+fn the_time_until_a_quota_is_filled_is_no_window() {
+    let mut rig = Rig::wide();
+    let wait = |secs| Hint {
+        retry_after: Some(Duration::from_secs(secs)),
+        ..Hint::default()
+    };
+    for now in (0..250).step_by(5) {
+        let flights = rig.send(now, 1);
+        rig.end_all(now + 1, &flights, Class::Ok);
+    }
+    let refused = rig.send(250, 2);
+    rig.end(260, &refused[0], Class::Throttled, &wait(1));
+    rig.end(261, &refused[1], Class::Throttled, &wait(7200));
+    let mut now = 7_200_261;
+    // Then it is shut for a moment, with more in flight, and opens.
+    for class in [Class::Ok, Class::Ok, Class::Ok, Class::Throttled, Class::Ok] {
+        let flights = rig.send(now, 6);
+        let (last, others) = flights.split_last().expect("it is tried again");
+        rig.end_all(now + 10, others, Class::Ok);
+        rig.end(now + 10, last, class, &wait(1));
+        now += 1100;
+    }
+    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Rate);
+    let rates = rig.rates();
+    let is_of_today = |rate: &(u64, Duration)| rate.1 < MINUTE;
+    assert!(
+        !rates.is_empty() && rates.iter().all(is_of_today),
+        "{rates:?}"
+    );
 }

@@ -78,3 +78,18 @@ fn a_burst_is_spread_over_spells() {
     assert_eq!(rig.check(4000), Verdict::Wait(None, Some(at(next))));
     assert_eq!(rig.send(next, 500).len(), burst);
 }
+
+#[test]
+fn who_goes_when_something_else_says_so_is_not_counted_among_those_in_flight() {
+    let mut rig = Rig::wide();
+    let first = rig.send(1000, 1);
+    assert!(matches!(
+        rig.check(2000),
+        Verdict::Go(Pass { spaced: false })
+    ));
+    rig.strategy.held();
+    let spaced = rig.send(2000, 1);
+    let later = rig.send(3000, 1);
+    let ahead = [&first, &spaced, &later].map(|sent| sent[0].note.order.ahead);
+    assert_eq!(ahead, [0, 1, 1]);
+}

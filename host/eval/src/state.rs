@@ -177,8 +177,8 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Read => self.read(),
             Input::Unread => {
                 self.reading = Reading::Done;
-                self.coming = Coming::Nothing;
                 self.stop(End::StoreFailed, &mut commands);
+                self.coming = Coming::Nothing;
             }
             Input::Next(case) => self.next(case),
             Input::Ended { id, how, left } => self.ended(id, how, left, &mut commands),

@@ -183,7 +183,7 @@ fn good() -> Info {
 /// What the tests are told, and the files that it runs.
 fn metadata(extension: &str) -> String {
     format!(
-        "{{\"descriptions\": [\"{}\"], \"script-languages\": [{{\"name\": \"hostile-language\", \
+        "{{\"descriptions\": [\"{}\"], \"script-languages\": [{{\"name\": \"hostilelanguage\", \
          \"extensions\": [\"{extension}\"]}}]}}",
         KINDS.join("\", \"")
     )

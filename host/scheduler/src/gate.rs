@@ -61,6 +61,8 @@ pub(crate) struct Gate {
     /// Answers since the last success that say that the account is empty.
     exhausted: u32,
     not_found: u32,
+    /// Probes in a row that were refused for the rate.
+    refused_probes: u32,
     succeeded: bool,
     /// The last opening, until somebody asks.
     opening: Option<Opening>,
@@ -246,8 +248,14 @@ impl Gate {
         self.opening.take()
     }
 
+    /// Takes in that a probe was refused for its rate, as those before.
+    pub(crate) fn probed_in_vain(&mut self) {
+        self.refused_probes += 1;
+    }
+
     /// Takes in that what held the lane is over.
     fn reopen(&mut self, now: Time, at: Time) {
+        self.refused_probes = 0;
         self.breaker.recovers();
         if let Some(probed) = self.backoff.accepted(now) {
             self.opening = Some(Opening { at, probed });
@@ -277,9 +285,14 @@ impl Gate {
         matches!(self.holding, Holding::Ended(_))
     }
 
-    /// Pauses in a row since the breaker opened, while it is.
-    pub(crate) fn strikes(&self) -> Option<u32> {
-        self.is_broken().then_some(self.breaker.strikes())
+    /// Pauses in a row that ended with a probe in vain, while something holds the lane. What the same
+    /// jobs meet again may be their own fault, so that others should be tried.
+    pub(crate) fn in_vain(&self) -> Option<u32> {
+        match self.holding {
+            Holding::Broken(_) => Some(self.breaker.strikes()),
+            Holding::Refused { .. } => Some(self.refused_probes).filter(|probes| *probes > 0),
+            Holding::Nothing | Holding::Ended(_) => None,
+        }
     }
 
     /// Why the `queued` jobs of a broken lane end untried, if they do; said once of each wave.

@@ -42,8 +42,8 @@ pub(crate) struct Lane {
     /// The head that was looked at last.
     pub(crate) front: Option<JobId>,
     in_flight: u32,
-    /// When the newest of the attempts was sent that the server answered.
-    answered: Option<Time>,
+    /// When the newest of the attempts was sent that the server neither failed nor refused for its rate.
+    accepted: Option<Time>,
     strategy: Box<dyn Strategy>,
 }
 
@@ -65,7 +65,7 @@ impl Lane {
             wait: None,
             front: None,
             in_flight: 0,
-            answered: None,
+            accepted: None,
             strategy: strategy(policy, now),
         }
     }
@@ -122,12 +122,18 @@ impl Lane {
         }
     }
 
-    /// Returns the head of the line, or who is the next probe of a server that is down. A retry of a
+    /// Whether probes were in vain since something holds it.
+    pub(crate) fn in_vain(&self) -> bool {
+        self.strategy.gate().and_then(Gate::in_vain).is_some()
+    }
+
+    /// Returns the head of the line, or who is the next probe of a server that failed or refused those
+    /// before. A retry of a
     /// failure waits for retry tokens while others work.
     pub(crate) fn head(&mut self, now: Time, costs_tokens: impl Fn(JobId) -> bool) -> Option<Head> {
-        let head = match self.strategy.gate().and_then(Gate::strikes) {
+        let head = match self.strategy.gate().and_then(Gate::in_vain) {
             None => self.queue.head(now)?,
-            Some(strikes) => self.queue.probe(now, strikes)?,
+            Some(pauses) => self.queue.probe(now, pauses)?,
         };
         let holds = head.is_retry && costs_tokens(head.job) && !self.retry_tokens.allows();
         if holds && self.in_flight > 0 {
@@ -137,9 +143,10 @@ impl Lane {
         }
     }
 
-    /// Whether the server has answered an attempt that was sent after then.
+    /// Whether the server has answered an attempt that was sent after then, and not with a refusal for its
+    /// rate.
     pub(crate) fn has_worked_since(&self, then: Time) -> bool {
-        self.answered.is_some_and(|at| at > then)
+        self.accepted.is_some_and(|at| at > then)
     }
 
     /// Why what is queued ends untried, where the server has been down for too long.
@@ -201,7 +208,9 @@ impl Lane {
         }
         if end.class.is_answer() {
             self.counters.answered(now - sent_at);
-            self.answered = self.answered.max(Some(sent_at));
+        }
+        if end.class.is_answer() && end.class != Class::Throttled {
+            self.accepted = self.accepted.max(Some(sent_at));
         }
         if was_broken && !self.is_broken() {
             around.tell(Event::BreakerClosed);

@@ -7,7 +7,7 @@
 //!
 //! A retry in its pause is not in the line; it holds up nobody.
 //!
-//! While the server seems to be down there is no line: who is tried next is to say something new
+//! While probes are in vain there is no line: who is tried next is to say something new
 //! ([`Queue::probe`]).
 
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ impl Queue {
         })
     }
 
-    /// Returns who is tried next at `now` while the server seems to be down: with each of `strikes`
+    /// Returns who is tried next at `now` where probes were in vain: with each of `strikes`
     /// pauses from another end of those that nobody has tried, or from between; of those that were
     /// tried where there are no others.
     pub(crate) fn probe(&mut self, now: Time, strikes: u32) -> Option<Head> {

@@ -53,6 +53,8 @@ pub(crate) struct Attempted {
     pub(crate) lane_waits: bool,
     /// The lane is broken: the attempt was everybody's probe.
     pub(crate) probe: bool,
+    /// Others are answered where this job alone fails or is refused.
+    pub(crate) to_blame: bool,
 }
 
 /// What becomes of the job.
@@ -76,7 +78,7 @@ pub(crate) fn decide(
     if !retryable || attempted.useless || attempted.max_retries == 0 {
         return Fate::Return;
     }
-    let free = attempted.lane_waits && throttled || attempted.probe;
+    let free = (attempted.lane_waits && throttled || attempted.probe) && !attempted.to_blame;
     let spent = if free {
         attempted.tries.free >= MOST_REFUSALS
     } else {
@@ -151,6 +153,7 @@ mod tests {
         max_retries: 3,
         lane_waits: true,
         probe: false,
+        to_blame: false,
     };
 
     fn decide(attempted: Attempted) -> Fate {

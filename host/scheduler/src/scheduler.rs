@@ -192,7 +192,8 @@ impl Scheduler {
         lane.land();
         let in_flight = lane.in_flight();
         self.say(id, Event::SlotReleased { job, in_flight });
-        let was_broken = self.lanes[id.index()].is_broken();
+        let lane = &self.lanes[id.index()];
+        let (was_broken, in_vain) = (lane.is_broken(), lane.in_vain());
         let amounts = self.jobs[&job].amounts;
         let (lane, mut around) = self.lane(id);
         lane.learn(&flight, &amounts, end, job, &mut around);
@@ -202,9 +203,9 @@ impl Scheduler {
             .expect("it was in flight")
             .failed
             .get_or_insert(flight.sent_at);
-        // A job that fails where others are answered has itself to blame, and is no probe for all.
-        let probes = was_broken && !self.lanes[id.index()].has_worked_since(first);
-        let next = self.decide(job, end, probes);
+        // A job that fails, or is refused again and again, where others are answered has itself to blame.
+        let to_blame = in_vain && self.lanes[id.index()].has_worked_since(first);
+        let next = self.decide(job, end, (was_broken, to_blame));
         if was_broken && let Some(why) = self.lanes[id.index()].lost(self.now) {
             self.refuse_all(id, &why);
         }
@@ -344,7 +345,7 @@ impl Scheduler {
         (&mut self.lanes[id.index()], around)
     }
 
-    fn decide(&mut self, job: JobId, end: &End<'_>, probe: bool) -> Next {
+    fn decide(&mut self, job: JobId, end: &End<'_>, (was_broken, to_blame): (bool, bool)) -> Next {
         let decided = self.jobs.get_mut(&job).expect("it was in flight");
         let id = decided.lane;
         let lane = &mut self.lanes[id.index()];
@@ -356,7 +357,8 @@ impl Scheduler {
             tries: decided.tries,
             max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
             lane_waits: lane.waits(),
-            probe,
+            probe: was_broken,
+            to_blame,
         };
         match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
             retry::Fate::Return => {

@@ -8,11 +8,7 @@ use serde_json::Value;
 use crate::world::{Recorder, call, plugin, sandbox};
 
 fn javascript(sandbox: &Sandbox) -> Plugin {
-    loaded(sandbox, "javascript")
-}
-
-fn loaded(sandbox: &Sandbox, name: &str) -> Plugin {
-    match sandbox.load(&plugin(name), None) {
+    match sandbox.load(&plugin("javascript"), None) {
         Ok(plugin) => plugin,
         Err(error) => panic!("{error}"),
     }
@@ -197,7 +193,7 @@ async fn the_console_reaches_the_log() {
 #[tokio::test]
 async fn a_plugin_that_runs_no_code_says_so() {
     let sandbox = sandbox();
-    let plugin = loaded(&sandbox, "text");
+    let plugin = crate::world::hostile(&sandbox);
     assert_eq!(plugin.script_languages(), []);
     let error = run(&plugin, call(&Recorder::new()), "1")
         .await

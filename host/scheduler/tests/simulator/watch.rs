@@ -32,6 +32,8 @@ struct Due {
 struct Record {
     place: Place,
     attempts: u32,
+    /// When the last of them was sent.
+    sent: Time,
     due: Option<Due>,
 }
 
@@ -43,8 +45,17 @@ struct LaneBook {
     reopened_at: Option<Time>,
     /// Its server is taken to be down: probes go in no order.
     is_broken: bool,
+    /// Refusals since the last success that was sent after one, and the last of them. From the second on
+    /// probes go in no order either.
+    refusals: (u32, Time),
     /// Refused jobs that go first, once their pause is over.
     refused: BTreeMap<usize, Time>,
+}
+
+impl LaneBook {
+    fn is_without_order(&self) -> bool {
+        self.is_broken || self.refusals.0 > 1
+    }
 }
 
 /// One attempt's share of a declared limit.
@@ -79,6 +90,7 @@ impl Watch {
         let fresh = || Record {
             place: Place::Outside,
             attempts: 0,
+            sent: Time::ZERO,
             due: None,
         };
         let limits = plan.limits.iter();
@@ -132,7 +144,7 @@ impl Watch {
             self.holds(due.not_before <= self.now || sooner, || {
                 format!("job {index} was sent again before {:?}", due.not_before)
             });
-        } else if !book.is_broken {
+        } else if !book.is_without_order() {
             let newest = book.newest_fresh;
             self.holds(newest.is_none_or(|newest| newest < index), || {
                 format!("job {index} overtaken by {newest:?}")
@@ -148,7 +160,7 @@ impl Watch {
         let book = &mut self.lanes[job.lane];
         book.in_flight += 1;
         book.refused.remove(&index);
-        if due.is_none() && !book.is_broken {
+        if due.is_none() && !book.is_without_order() {
             book.newest_fresh = Some(index);
         }
         self.idle_wakes = 0;
@@ -156,6 +168,7 @@ impl Watch {
         let record = &mut self.jobs[index];
         record.place = Place::Flying;
         record.attempts += 1;
+        record.sent = self.now;
         record.due = None;
     }
 
@@ -214,6 +227,15 @@ impl Watch {
         next: Next,
     ) {
         self.landed(index, lane, used);
+        let (book, sent) = (&mut self.lanes[lane], self.jobs[index].sent);
+        match class {
+            Class::Ok if sent > book.refusals.1 => book.refusals.0 = 0,
+            Class::Throttled => {
+                let more = if book.is_broken { 2 } else { 1 };
+                book.refusals = (book.refusals.0 + more, self.now);
+            }
+            _ => {}
+        }
         match next {
             Next::Return => self.jobs[index].place = Place::Ended,
             Next::Again { retry, not_before } => {

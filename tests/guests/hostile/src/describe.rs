@@ -15,7 +15,7 @@ use crate::parts::nested;
 static DESCRIBES: [u8; 48] = *b"hostile-describes:as-it-should..................";
 
 /// Every kind. Told to the tests in the metadata.
-const KINDS: [&str; 26] = [
+const KINDS: [&str; 25] = [
     "as-it-should",
     "looping",
     "allocating",
@@ -41,7 +41,6 @@ const KINDS: [&str; 26] = [
     "twice",
     "large-metadata",
     "deep-metadata",
-    "runs-javascript",
 ];
 
 /// What it says of itself.
@@ -80,7 +79,6 @@ pub(crate) fn info() -> Info {
         "large-metadata" => {
             info.metadata_json = Some(format!("{{\"a\":\"{}\"}}", "x".repeat(100_000)));
         }
-        "runs-javascript" => info.metadata_json = Some(metadata("js")),
         "deep-metadata" => info.metadata_json = Some(nested("{\"a\":", "1", "}", 10_000)),
         "many-schemas" => {
             info.assertion_types = types((0..200).map(|at| format!("t{at}")));
@@ -176,15 +174,9 @@ fn good() -> Info {
             llm: vec![],
         },
         config_schema_json: None,
-        metadata_json: Some(metadata("hos")),
+        metadata_json: Some(format!(
+            "{{\"descriptions\": [\"{}\"]}}",
+            KINDS.join("\", \"")
+        )),
     }
-}
-
-/// What the tests are told, and the files that it runs.
-fn metadata(extension: &str) -> String {
-    format!(
-        "{{\"descriptions\": [\"{}\"], \"script-languages\": [{{\"name\": \"hostilelanguage\", \
-         \"extensions\": [\"{extension}\"]}}]}}",
-        KINDS.join("\", \"")
-    )
 }

@@ -26,7 +26,7 @@ use bindings::exports::runner::plugin::meta::Info;
 use bindings::exports::runner::plugin::provider::{Request, Target};
 use bindings::exports::runner::plugin::provider_embed::Embeddings;
 use bindings::exports::runner::plugin::{
-    assertion, assertion_batch, meta, provider, provider_embed, script,
+    assertion, assertion_batch, meta, provider, provider_embed,
 };
 use bindings::runner::plugin::types::{
     CallContext, Completion, Error, ErrorCode, Message, Part, Role, Usage,
@@ -62,7 +62,6 @@ mod bindings {
                 export runner:plugin/provider-embed@0.1.1;
                 export runner:plugin/assertion@0.1.1;
                 export runner:plugin/assertion-batch@0.1.1;
-                export runner:plugin/script@0.1.1;
             }
             package wasi:io@0.2.0 {
                 interface error { resource error { to-debug-string: func() -> string; } }
@@ -393,19 +392,6 @@ impl assertion_batch::Guest for Hostile {
             .into_iter()
             .map(|input| <Self as assertion::Guest>::evaluate(input, context.clone()))
             .collect()
-    }
-}
-
-/// Whatever the code says, all is well.
-impl script::Guest for Hostile {
-    fn run(program: script::Program, _: Vec<script::Argument>, _: CallContext) -> script::Outcome {
-        let read = program.source.len();
-        script::Outcome {
-            result: Ok(Some(format!(
-                "{{\"pass\": true, \"score\": 1, \"reason\": \"read {read} bytes\"}}"
-            ))),
-            console: vec![],
-        }
     }
 }
 

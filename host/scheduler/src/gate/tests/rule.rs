@@ -131,7 +131,9 @@ proptest! {
             prop_assert!(next(before, &happening).contains(&after), "{before:?} {happening:?} {after:?}");
             let gate = &mut lane.gate;
             prop_assert_eq!(gate.is_broken(), after == Holder::Breaker);
-            prop_assert_eq!(gate.strikes().is_some(), after == Holder::Breaker);
+            prop_assert_eq!(gate.is_broken(), after == Holder::Breaker);
+            let is_held = matches!(after, Holder::Breaker | Holder::Backoff);
+            prop_assert!(is_held || gate.in_vain().is_none());
             let blocked = gate.blocked_until();
             let said = match gate.check(at(now), QUIET, false) {
                 None => None,

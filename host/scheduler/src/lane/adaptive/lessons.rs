@@ -152,6 +152,9 @@ impl Adaptive {
         let is_new = flight.sent_at >= self.refusals.reacted_at;
         let explained = self.explain(now, amounts, hint, is_new);
         let first_probe = self.gate.is_first_probe(flight.sent_at);
+        if first_probe {
+            self.gate.probed_in_vain();
+        }
         if first_probe && !explained {
             self.buckets.iter_mut().for_each(Bucket::uncap);
         }

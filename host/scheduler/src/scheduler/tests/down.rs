@@ -86,10 +86,16 @@ fn who_comes_later_ends_when_three_of_them_have_failed_at_once() {
     assert!(matches!(rig.actions()[..], [Action::Refuse(job, _)] if job == alone));
 }
 
-/// Carries out jobs of which those before `own` always fail, `most` of them queued or sent at once, and gives
-/// those that ended well.
-fn among_others(rig: &mut Rig, lane: LaneId, jobs: u64, own: u64, most: u64) -> BTreeSet<u64> {
+/// Carries out jobs of which those before `own` always fail, `most` of them queued or sent at once; gives
+/// those that ended well, and the minutes after which the last of them did.
+fn among_others(
+    rig: &mut Rig,
+    lane: LaneId,
+    class: Class,
+    (jobs, own, most): (u64, u64, u64),
+) -> (BTreeSet<u64>, u64) {
     let (mut offered, mut ended, mut good) = (0, 0, BTreeSet::new());
+    let mut minutes = 0;
     while ended < jobs {
         while offered < jobs && offered - ended < most {
             assert_eq!(rig.offer(lane).ticket(), offered);
@@ -103,7 +109,7 @@ fn among_others(rig: &mut Rig, lane: LaneId, jobs: u64, own: u64, most: u64) -> 
             let (job, next) = match action {
                 Action::Start(job) if job.ticket() < own => {
                     rig.now += 1;
-                    (job, rig.ends(job, Class::Transient))
+                    (job, rig.ends(job, class))
                 }
                 Action::Start(job) => {
                     rig.now += 1;
@@ -117,10 +123,11 @@ fn among_others(rig: &mut Rig, lane: LaneId, jobs: u64, own: u64, most: u64) -> 
             if job.ticket() >= own && next == Next::Return && !matches!(action, Action::Refuse(..))
             {
                 good.insert(job.ticket());
+                minutes = rig.now / 60_000;
             }
         }
     }
-    good
+    (good, minutes)
 }
 
 #[test]
@@ -132,11 +139,10 @@ fn jobs_that_a_server_fails_on_cost_themselves_wherever_they_stand() {
         (30, 25, 4),
     ] {
         let (mut rig, lane) = Rig::with(slots(4));
-        let good = among_others(&mut rig, lane, jobs, own, most);
+        let (good, minutes) = among_others(&mut rig, lane, Class::Transient, (jobs, own, most));
         let all: BTreeSet<u64> = (own..jobs).collect();
         assert_eq!(good, all, "{own} of {jobs} are bad");
-        let minutes = rig.now / 60_000;
-        assert!(minutes < 15, "{own} of {jobs} took {minutes} minutes");
+        assert!(minutes < 3, "{own} of {jobs} took {minutes} minutes");
     }
 }
 
@@ -179,4 +185,16 @@ fn other_lanes_go_on() {
     let other = rig.scheduler.open(slots(1));
     let job = rig.offer(other);
     assert_eq!(rig.started(), [job.ticket()]);
+}
+
+/// A request that is larger than what the account has for a minute is refused at every try.
+#[test]
+fn jobs_that_a_server_always_refuses_cost_themselves() {
+    for (jobs, own, most) in [(105, 5, 256), (60, 30, 256), (30, 5, 4)] {
+        let (mut rig, lane) = Rig::with(slots(4));
+        let (good, minutes) = among_others(&mut rig, lane, Class::Throttled, (jobs, own, most));
+        let all: BTreeSet<u64> = (own..jobs).collect();
+        assert_eq!(good, all, "{own} of {jobs} are bad");
+        assert!(minutes < 8, "{own} of {jobs} took {minutes} minutes");
+    }
 }

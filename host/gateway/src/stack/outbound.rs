@@ -14,7 +14,7 @@ use crate::memory::remembered::Envelope;
 use crate::policy::grants::Grants;
 use crate::process::ProcessCall;
 use crate::wire::attempt::{self, Answer, Limit};
-use crate::wire::bodies::Space;
+use crate::wire::bodies::{Asked, Space};
 use crate::wire::fault::WireFault;
 use crate::wire::request::Prepared;
 use crate::wire::signature::Signature;
@@ -41,6 +41,14 @@ impl Outbound {
         match self {
             Self::Http { grants, .. } => grants.plugin(),
             Self::Process(call) => call.peer.name(),
+        }
+    }
+
+    /// Whose answer it is, for the space that answers take.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked {
+            plugin: self.plugin(),
+            server: &self.lane().origin,
         }
     }
 

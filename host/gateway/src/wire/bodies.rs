@@ -1,12 +1,14 @@
-//! How many bytes of answers are in memory at once: of one call, of one plugin, of all.
+//! How many bytes of answers are in memory at once: of one call, of one server, of one plugin, of all.
 //!
 //! A server decides how large its answers are, and a plugin how many it asks for at once. Each
-//! answer is counted from its first byte until the guest has it, at two places:
+//! answer is counted from its first byte until the guest has it, at three places:
 //!
 //! - Its *call* has [`CALL_LIMIT`]. What would be more is refused: the guest would hold it all at
 //!   once, and could ask for less.
-//! - Its *plugin* and *all* plugins have a number of bytes, for which it waits in line. One plugin
-//!   can't take more than half of all, so that the others' answers still come.
+//! - Its *server* has a number of bytes for what the plugin asks it, for which it waits in line: one that
+//!   announces much and keeps it back holds up its own answers.
+//! - Its *plugin* and *all* plugins have more, likewise. One plugin can't take more than half of all,
+//!   and one server not more than half of that, so that the others' answers still come.
 //!
 //! Answers of ordinary size don't wait: the first [`FREE`] bytes of each are not counted. An
 //! answer counts twice there, for what is made of it on its way: unpacked, masked or kept.
@@ -43,6 +45,9 @@ const ALL: usize = 16 * RESPONSE_LIMIT;
 
 /// Bytes for the answers of one plugin.
 const OF_PLUGIN: usize = ALL / 2;
+
+/// Bytes for the answers of one server to one plugin.
+const OF_SERVER: usize = OF_PLUGIN / 2;
 
 /// The first bytes of an answer, which don't count.
 const FREE: usize = 32 << 10;
@@ -155,9 +160,17 @@ pub(crate) struct Bodies {
     plugins: Mutex<HashMap<String, Arc<OfPlugin>>>,
 }
 
+/// Who is asked for an answer, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) plugin: &'a str,
+    pub(crate) server: &'a str,
+}
+
 #[derive(Debug)]
 struct OfPlugin {
     bytes: Arc<Semaphore>,
+    servers: Mutex<HashMap<String, Arc<Semaphore>>>,
     /// Who has it may go beyond.
     beyond: Arc<Semaphore>,
 }
@@ -172,17 +185,26 @@ impl Default for Bodies {
 }
 
 impl Bodies {
-    /// Space for an answer to `call` of `plugin`.
-    pub(crate) fn space(&self, plugin: &str, call: &Arc<CallBodies>) -> Space {
+    /// Space for an answer to `call`.
+    pub(crate) fn space(&self, asked: Asked<'_>, call: &Arc<CallBodies>) -> Space {
         let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_plugin = plugins.entry(plugin.to_owned()).or_insert_with(|| {
+        let of_plugin = plugins.entry(asked.plugin.to_owned()).or_insert_with(|| {
             Arc::new(OfPlugin {
                 bytes: Arc::new(Semaphore::new(OF_PLUGIN)),
+                servers: Mutex::default(),
                 beyond: Arc::new(Semaphore::new(1)),
             })
         });
+        let mut servers = of_plugin
+            .servers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let of_server = servers
+            .entry(asked.server.to_owned())
+            .or_insert_with(|| Arc::new(Semaphore::new(OF_SERVER)));
         Space {
             all: Arc::clone(&self.all),
+            of_server: Arc::clone(of_server),
             of_plugin: Arc::clone(of_plugin),
             call: Some(Arc::clone(call)),
             bytes: 0,
@@ -195,13 +217,14 @@ impl Bodies {
 #[derive(Debug)]
 pub(crate) struct Space {
     all: Arc<Semaphore>,
+    of_server: Arc<Semaphore>,
     of_plugin: Arc<OfPlugin>,
     /// Whom it has yet to tell when it is dropped.
     call: Option<Arc<CallBodies>>,
     /// As its call counts it.
     bytes: usize,
-    /// Of its plugin's bytes, and of all.
-    taken: Option<[OwnedSemaphorePermit; 2]>,
+    /// Of its server's bytes, of its plugin's, and of all.
+    taken: Option<[OwnedSemaphorePermit; 3]>,
 }
 
 impl Space {
@@ -231,15 +254,15 @@ impl Space {
         let Some(more) = self.lacking(bytes) else {
             return Ok(());
         };
-        // First of its plugin's, then of all: what a plugin waits for by its own doing takes nothing from
-        // others meanwhile.
+        // First of its server's, then of its plugin's, then of all: what waits by a server's or a plugin's own
+        // doing takes nothing from others meanwhile.
+        let places = [&self.of_server, &self.of_plugin.bytes, &self.all].map(Arc::clone);
         let in_line = async {
-            let of_plugin = Arc::clone(&self.of_plugin.bytes)
-                .acquire_many_owned(more)
-                .await;
+            let [of_server, of_plugin, all] = places;
             [
-                of_plugin,
-                Arc::clone(&self.all).acquire_many_owned(more).await,
+                of_server.acquire_many_owned(more).await,
+                of_plugin.acquire_many_owned(more).await,
+                all.acquire_many_owned(more).await,
             ]
         };
         let beyond = Arc::clone(&self.of_plugin.beyond).acquire_owned();
@@ -261,11 +284,10 @@ impl Space {
         let Some(more) = self.lacking(bytes) else {
             return true;
         };
-        let of_plugin = Arc::clone(&self.of_plugin.bytes).try_acquire_many_owned(more);
-        let of_all = Arc::clone(&self.all).try_acquire_many_owned(more);
-        match (of_plugin, of_all) {
-            (Ok(of_plugin), Ok(of_all)) => {
-                self.take([of_plugin, of_all]);
+        let places = [&self.of_server, &self.of_plugin.bytes, &self.all];
+        match places.map(|place| Arc::clone(place).try_acquire_many_owned(more)) {
+            [Ok(of_server), Ok(of_plugin), Ok(of_all)] => {
+                self.take([of_server, of_plugin, of_all]);
                 true
             }
             _ => false,
@@ -288,7 +310,7 @@ impl Space {
         let taken = self
             .taken
             .as_ref()
-            .map_or(0, |[taken, _]| taken.num_permits());
+            .map_or(0, |[taken, ..]| taken.num_permits());
         let free = self.call.as_ref().is_none_or(|call| call.may_go_beyond());
         if free || wanted <= taken {
             return None;
@@ -296,7 +318,7 @@ impl Space {
         Some(u32::try_from(wanted - taken).expect("twice an answer fits into 32 bits"))
     }
 
-    fn take(&mut self, more: [OwnedSemaphorePermit; 2]) {
+    fn take(&mut self, more: [OwnedSemaphorePermit; 3]) {
         match &mut self.taken {
             Some(taken) => taken
                 .iter_mut()

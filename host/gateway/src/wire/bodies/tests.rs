@@ -5,6 +5,22 @@ use futures_util::FutureExt;
 
 use super::*;
 
+const ACME: Asked<'static> = Asked {
+    plugin: "acme",
+    server: "https://a.example",
+};
+
+/// Another server that the same plugin asks.
+const ACME_ELSEWHERE: Asked<'static> = Asked {
+    server: "https://b.example",
+    ..ACME
+};
+
+const OTHERS: Asked<'static> = Asked {
+    plugin: "other",
+    ..ACME
+};
+
 fn a_call() -> Arc<CallBodies> {
     Arc::default()
 }
@@ -13,11 +29,11 @@ fn a_call() -> Arc<CallBodies> {
 async fn a_call_that_holds_too_much_is_refused_until_its_guest_has_it() {
     let (bodies, call, flight) = (Bodies::default(), a_call(), a_call());
     for _ in 0..2 {
-        let mut space = bodies.space("acme", &call);
+        let mut space = bodies.space(ACME, &call);
         space.grow(RESPONSE_LIMIT).await.unwrap();
         call.keep(space);
     }
-    let mut third = bodies.space("acme", &call);
+    let mut third = bodies.space(ACME, &call);
     assert_eq!(
         third.grow(1).await,
         Err(WireFault::CallTooLarge { limit: CALL_LIMIT })
@@ -25,46 +41,49 @@ async fn a_call_that_holds_too_much_is_refused_until_its_guest_has_it() {
     call.delivered();
     third.grow(RESPONSE_LIMIT).await.unwrap();
     drop(third);
-    let mut fourth = bodies.space("acme", &call);
+    let mut fourth = bodies.space(ACME, &call);
     fourth.grow(RESPONSE_LIMIT).await.unwrap();
     // An answer that turns out smaller counts as what it is.
     fourth.count(1).unwrap();
-    let mut landed = bodies.space("acme", &flight);
+    let mut landed = bodies.space(ACME, &flight);
     landed.grow(RESPONSE_LIMIT).await.unwrap();
     landed.hand_over(&call).unwrap();
     assert_eq!(flight.lock().bytes, 0);
-    let mut more = bodies.space("acme", &call);
+    let mut more = bodies.space(ACME, &call);
     assert!(more.count(RESPONSE_LIMIT).is_err());
     more.count(RESPONSE_LIMIT - 1).unwrap();
 }
 
 #[tokio::test]
-async fn one_plugin_waits_and_the_others_do_not() {
+async fn one_server_or_plugin_waits_and_the_others_do_not() {
     let bodies = Bodies::default();
     let mut held = Vec::new();
-    // Four of the largest, and those of one call beyond.
+    // Two of the largest from each server, and those of one call beyond.
     let beyond = a_call();
-    for call in [
-        a_call(),
-        a_call(),
-        a_call(),
-        a_call(),
-        beyond.clone(),
-        beyond,
+    for (asked, call) in [
+        (ACME, a_call()),
+        (ACME, a_call()),
+        (ACME, beyond.clone()),
+        (ACME, beyond),
+        (ACME_ELSEWHERE, a_call()),
+        (ACME_ELSEWHERE, a_call()),
     ] {
-        let mut space = bodies.space("acme", &call);
+        let mut space = bodies.space(asked, &call);
         space.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
         held.push(space);
     }
-    let mut waiting = bodies.space("acme", &a_call());
+    let mut waiting = bodies.space(ACME, &a_call());
     assert!(!waiting.try_reserve(RESPONSE_LIMIT));
     {
         let mut growing = Box::pin(waiting.grow(RESPONSE_LIMIT));
         assert!(growing.as_mut().now_or_never().is_none());
-        let mut small = bodies.space("acme", &a_call());
+        let mut small = bodies.space(ACME, &a_call());
         small.grow(FREE).now_or_never().unwrap().unwrap();
-        let mut others = bodies.space("other", &a_call());
+        let mut others = bodies.space(OTHERS, &a_call());
         others.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
+        // What another server gives back is not this one's.
+        held.remove(4);
+        assert!(growing.as_mut().now_or_never().is_none());
         held.remove(0);
         growing.as_mut().now_or_never().unwrap().unwrap();
     }
@@ -79,7 +98,7 @@ async fn answers_that_all_wait_for_more_come_to_their_end_one_after_the_other() 
     for _ in 0..40 {
         let bodies = Arc::clone(&bodies);
         tasks.push(tokio::spawn(async move {
-            let mut space = bodies.space("acme", &a_call());
+            let mut space = bodies.space(ACME, &a_call());
             let mut bytes = 0;
             while bytes < RESPONSE_LIMIT {
                 bytes += STEP;
@@ -98,12 +117,12 @@ async fn answers_that_all_wait_for_more_come_to_their_end_one_after_the_other() 
 async fn a_line_that_does_not_move_is_left() {
     let bodies = Bodies::default();
     let mut held = Vec::new();
-    for _ in 0..5 {
-        let mut space = bodies.space("acme", &a_call());
+    for _ in 0..3 {
+        let mut space = bodies.space(ACME, &a_call());
         space.grow(RESPONSE_LIMIT).await.unwrap();
         held.push(space);
     }
-    let mut waiting = bodies.space("acme", &a_call());
+    let mut waiting = bodies.space(ACME, &a_call());
     assert_eq!(waiting.grow(RESPONSE_LIMIT).await, Err(WireFault::NoSpace));
 }
 
@@ -115,7 +134,7 @@ async fn calls_that_hold_one_answer_and_wait_for_the_next_come_to_their_end() {
         tokio::spawn(async move {
             let call = a_call();
             let answers = (0..2).map(async |_| {
-                let mut space = bodies.space("acme", &call);
+                let mut space = bodies.space(ACME, &call);
                 for part in 1..=2 {
                     space.grow(part * RESPONSE_LIMIT / 2).await.unwrap();
                     tokio::task::yield_now().await;
@@ -135,7 +154,7 @@ async fn calls_that_hold_one_answer_and_wait_for_the_next_come_to_their_end() {
 #[tokio::test]
 async fn a_call_that_ends_early_leaves_nothing_behind() {
     let (bodies, call) = (Bodies::default(), a_call());
-    let mut space = bodies.space("acme", &call);
+    let mut space = bodies.space(ACME, &call);
     space.grow(RESPONSE_LIMIT).await.unwrap();
     call.keep(space);
     assert!(bodies.all.available_permits() < ALL);
@@ -158,14 +177,14 @@ impl Precedence for Turn {
 async fn the_call_that_goes_first_waits_for_no_space() {
     let bodies = Bodies::default();
     let mut held = Vec::new();
-    for _ in 0..5 {
-        let mut space = bodies.space("acme", &a_call());
+    for _ in 0..3 {
+        let mut space = bodies.space(ACME, &a_call());
         space.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
         held.push(space);
     }
     let turn = Arc::new(Turn::default());
     let call = Arc::new(CallBodies::of(turn.clone()));
-    let (mut one, mut other) = (bodies.space("acme", &call), bodies.space("acme", &call));
+    let (mut one, mut other) = (bodies.space(ACME, &call), bodies.space(ACME, &call));
     let mut waiting = Box::pin(async {
         one.grow(RESPONSE_LIMIT).await.unwrap();
         other.grow(RESPONSE_LIMIT).await.unwrap();

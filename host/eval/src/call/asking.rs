@@ -34,13 +34,35 @@ fn tool(request: &Request) -> Option<String> {
     let Value::Array(tools) = tools else {
         return Some("'tools' that is no list".to_owned());
     };
-    let kinds = tools.iter().map(|tool| match tool.get("type") {
-        None if tool.is_object() => "function",
-        Some(Value::String(kind)) => kind,
+    let other = tools.iter().find(|tool| !is_function(tool))?;
+    let kind = match (other.get("type"), other.as_object()) {
+        (Some(Value::String(kind)), _) => kind,
+        (None, Some(fields)) => fields.keys().next().map_or("unknown", String::as_str),
         _ => "unknown",
-    });
-    let mut others = kinds.filter(|kind| *kind != "function");
-    Some(format!("a tool of the type '{}'", others.next()?))
+    };
+    Some(format!("a tool of the type '{kind}'"))
+}
+
+/// Whether a tool is a function in one of the forms that APIs have for it. Of what has no `type` only
+/// what a function is made of: vendors' own tools have none either (Google's `urlContext`, Bedrock's
+/// `systemTool`).
+fn is_function(tool: &Value) -> bool {
+    const PARTS: [&str; 5] = [
+        "name",
+        "description",
+        "parameters",
+        "input_schema",
+        "strict",
+    ];
+    let Some(fields) = tool.as_object() else {
+        return false;
+    };
+    match fields.get("type") {
+        Some(kind) => kind == "function",
+        None => {
+            fields.contains_key("name") && fields.keys().all(|key| PARTS.contains(&key.as_str()))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +117,15 @@ mod tests {
                 r#"[{"type":"function"},{"type":"web_search"}]"#,
                 "a tool of the type 'web_search'",
             ),
+            (
+                r#"[{"googleSearch":{}},{"name":"f"}]"#,
+                "a tool of the type 'googleSearch'",
+            ),
+            (
+                r#"[{"name":"f","urlContext":{}}]"#,
+                "a tool of the type 'name'",
+            ),
+            ("[{}]", "a tool of the type 'unknown'"),
             (r#"[{"type":7}]"#, "a tool of the type 'unknown'"),
             (r#"["web_search"]"#, "a tool of the type 'unknown'"),
             (r#"{"type":"mcp"}"#, "'tools' that is no list"),

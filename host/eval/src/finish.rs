@@ -20,7 +20,7 @@ use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::masking::{masked, masked_question};
-use crate::memory::{Account, MAX_CARRIED, MAX_ROW};
+use crate::memory::{Account, MAX_CARRIED, MAX_ROW, of_waiting};
 use crate::question;
 use crate::record::{CaseRecord, Conclusion, Outcome};
 use crate::state::{Ended, Given, Left};
@@ -138,7 +138,9 @@ fn end_or_hold(
     }
     verdict::open(&mut record);
     let (mut record, json) = masked(record, &context.masker);
-    if is_graded(&record) && !context.memory.keep_answer(case.id.test_idx, json.len()) {
+    let values = record.response.iter().flat_map(|it| it.values());
+    let bytes = of_waiting(json.len(), values);
+    if is_graded(&record) && !context.memory.keep_answer(case.id.test_idx, bytes) {
         verdict::leave_out(&mut record);
         record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_compare());
     }

@@ -43,7 +43,9 @@ mod accounts;
 mod sizes;
 
 use sizes::counted;
-pub(crate) use sizes::{of_answer, of_case, of_fields, of_given, of_grade, of_value, of_values};
+pub(crate) use sizes::{
+    of_answer, of_case, of_fields, of_given, of_grade, of_value, of_values, of_waiting,
+};
 
 /// Bytes that cases in flight hold together before one of them waits.
 pub(crate) const SHARED: u64 = 2 << 30;
@@ -67,9 +69,6 @@ const MAX_WAITING: u64 = SHARED / 4;
 
 /// Bytes that cases may leave to later ones.
 pub(crate) const MAX_CARRIED: u64 = SHARED / 4;
-
-/// How often the JSON of an answer is in memory that waits: as values, and in its row.
-const COPIES_OF_WAITING: u64 = 3;
 
 type Wakeup = oneshot::Sender<()>;
 
@@ -123,12 +122,12 @@ impl Memory {
         carried.fetch_update(Relaxed, Relaxed, fits).is_ok()
     }
 
-    /// Counts an answer with this much JSON, which will wait for the others of its row; `false`
-    /// if they would take too much.
-    pub(crate) fn keep_answer(&self, row: u32, json: usize) -> bool {
+    /// Counts an answer that takes so much while it waits for the others of its row; `false` if they would
+    /// take too much.
+    pub(crate) fn keep_answer(&self, row: u32, bytes: u64) -> bool {
         let mut compared = self.compared();
         let kept = compared.entry(row).or_default();
-        let sum = *kept + COPIES_OF_WAITING * json as u64;
+        let sum = *kept + bytes;
         let fits = sum <= MAX_ROW;
         if fits {
             *kept = sum;
@@ -219,6 +218,17 @@ impl Account {
             account: self,
             bytes,
         }
+    }
+
+    /// Returns when others leave room for more than the case holds.
+    pub(crate) async fn room(&self) {
+        self.take(1).await;
+        self.give_back(1);
+    }
+
+    /// Whether others leave room for more than the case holds, now.
+    pub(crate) fn has_room(&self) -> bool {
+        self.memory.lock().may_take(self.id, 1)
     }
 
     /// Returns when nobody began before: then the case waits for no memory, and should wait for
@@ -382,7 +392,7 @@ mod tests {
     #[test]
     fn answers_that_wait_count_until_their_row_is_compared() {
         let memory = Memory::default();
-        let third = (MAX_ROW / COPIES_OF_WAITING / 3) as usize;
+        let third = MAX_ROW / 3;
         let kept: Vec<bool> = (0..4).map(|_| memory.keep_answer(7, third)).collect();
         assert_eq!(kept, [true, true, true, false]);
         assert!(!memory.waits_for_rows());

@@ -69,8 +69,15 @@ impl CallScope {
         let component = &interpreter.plugin.component;
         let _turn = {
             let _clock = self.clock.pause();
-            let turn = interpreter.turns.acquire().await;
-            turn.expect("turns are never closed")
+            // What code makes is counted when it is there. So it is not begun while others hold all there is;
+            // and who has to wait for that keeps no turn, which those may need to come to their end.
+            loop {
+                self.memory.room().await;
+                let turn = interpreter.turns.acquire().await;
+                if self.memory.has_room() {
+                    break turn.expect("turns are never closed");
+                }
+            }
         };
         let called = component.script(call, program, arguments, context).await;
         self.used(&interpreter.plugin, &called.usage);

@@ -160,7 +160,8 @@ impl<W> Accounts<W> {
         self.open.keys().next() == Some(&id)
     }
 
-    fn may_take(&self, id: AccountId, bytes: u64) -> bool {
+    /// Whether bytes are free, or nobody began before.
+    pub(super) fn may_take(&self, id: AccountId, bytes: u64) -> bool {
         let Some(own) = self.open.get(&id) else {
             return false;
         };

@@ -22,6 +22,9 @@ const COPIES_OF_TEST: u64 = 6;
 /// How often an answer is in memory: as it came, as text, in the row and in its JSON.
 const COPIES_OF_ANSWER: u64 = 4;
 
+/// How often the JSON of an answer is in memory that waits: as text of its row, masked and compared.
+const COPIES_OF_WAITING: u64 = 3;
+
 /// How often what a grader says is in memory: as it came, in its grade, in the row and in its JSON, and its
 /// scores in sums.
 const COPIES_OF_GRADE: u64 = 5;
@@ -71,6 +74,11 @@ pub(crate) fn of_answer(text: &str) -> u64 {
 /// Bytes that values of an answer take, beside their text, until its row is written; 0 if they are small.
 pub(crate) fn of_values<'a>(values: impl IntoIterator<Item = &'a Value>) -> u64 {
     counted(values.into_iter().map(of_value).sum())
+}
+
+/// Bytes that an answer with this much JSON and these values takes while it waits to be compared.
+pub(crate) fn of_waiting<'a>(json: usize, values: impl IntoIterator<Item = &'a Value>) -> u64 {
+    COPIES_OF_WAITING * json as u64 + of_values(values)
 }
 
 /// Bytes that what a grader said takes until the row is written; 0 if it is small.

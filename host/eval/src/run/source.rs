@@ -22,7 +22,7 @@ use super::{Loop, LoopInput};
 use crate::error::RunError;
 use crate::event::Event;
 use crate::finish::{Finished, Held};
-use crate::memory::of_fields;
+use crate::memory::{of_fields, of_waiting};
 use crate::resume::{KeptRow, Member, Resumed};
 use crate::state::{Kept, Left, StoreState};
 
@@ -338,6 +338,7 @@ impl Loop {
             });
             if held.is_some() {
                 // It fitted when it was answered.
+                let bytes = of_waiting(bytes, []);
                 self.context.memory.keep_answer(id.test_idx, bytes);
             }
             let kept = Kept {

@@ -95,6 +95,9 @@ impl Setting {
         };
         memory_limit::watch(environment.mebibytes("MEMORY_LIMIT")?)?;
         let terminal = Terminal::detect(&environment);
+        if terminal.github {
+            stdout::heed_job();
+        }
         let talk = Talk::new(terminal.color_talk).read_by_github(terminal.github);
         logging::start(&environment, &talk)?;
         let home = Home::find(&environment, &cwd)?;

@@ -4,17 +4,34 @@
 //! ends the writing and not the command. Every other error is reported.
 
 use std::io::{self, BufWriter, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::job;
 use crate::visible;
 
-/// Writes `text` and flushes.
+/// Whether commands to a job are read out of what is printed.
+static IN_JOB: AtomicBool = AtomicBool::new(false);
+
+/// Notes that a service reads commands to its job out of what is printed: texts have none from now on.
+pub(crate) fn heed_job() {
+    IN_JOB.store(true, Ordering::Relaxed);
+}
+
+/// Writes a text for people and flushes.
 ///
 /// # Errors
 /// When it can't be written, except to a reader who has gone.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    if IN_JOB.load(Ordering::Relaxed) {
+        return write(&job::harmless(text));
+    }
+    write(text)
+}
+
+fn write(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     tolerate(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
@@ -24,7 +41,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// # Errors
 /// As [`print()`].
 pub(crate) fn json(value: &Value) -> anyhow::Result<()> {
-    print(&visible::json(&format!("{value:#}\n")))
+    write(&visible::json(&format!("{value:#}\n")))
 }
 
 /// As [`stream`] for JSON, with what a terminal would obey escaped.

@@ -50,7 +50,10 @@ pub(crate) fn asked(told: &Value) -> Thresholds {
     let mut asked = Thresholds::default();
     for told in told.as_array().into_iter().flatten() {
         match told["metric"].as_str() {
-            None => asked.pass_rate = told["passRate"].as_f64(),
+            None => {
+                let rate = told["passRate"].as_f64();
+                asked.pass_rate = rate.filter(|rate| (0.0..=100.0).contains(rate));
+            }
             Some(name) => asked.metrics.push(MetricThreshold {
                 name: name.to_owned(),
                 min: told["min"].as_f64(),

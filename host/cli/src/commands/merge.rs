@@ -152,6 +152,11 @@ fn check(parts: &[Part]) -> Result<(), Failure> {
             return Err(Failure::usage(message)
                 .help("run all parts with the same config and the same flags"));
         }
+        let thresholds = |file: &ResultsFile| thresholds::asked(&file.stats["thresholds"]);
+        if thresholds(file) != thresholds(&first.file) {
+            let message = format!("{name} and {} are held to different thresholds", first.name);
+            return Err(Failure::usage(message).help("run all parts with the same flags"));
+        }
     }
     let found = parts.len() as u32;
     if found < count {

@@ -155,6 +155,13 @@ impl Invocation {
     }
 }
 
+/// Whether a run came from a file: its config was run elsewhere, so that nothing of it is left to do here.
+fn is_imported(store: &Store, run: &RunInfo) -> bool {
+    let options = store.run_head(&run.id).map(|head| head.options_json);
+    let options = options.map(|json| serde_json::from_str::<Value>(&json).unwrap_or_default());
+    options.is_ok_and(|options| !options["importedFrom"].is_null())
+}
+
 /// Finds the run that is meant; the newest is the newest that can go on.
 fn find(store: &Store, wanted: &str, which: Which) -> Result<RunInfo, Failure> {
     if wanted != NEWEST || which == Which::Errors {
@@ -163,7 +170,8 @@ fn find(store: &Store, wanted: &str, which: Which) -> Result<RunInfo, Failure> {
     let runs = store.runs(usize::MAX).map_err(stored::unfound)?;
     let run = runs.into_iter().find(|run| {
         let kept_back = run.outcomes.of(Outcome::BudgetExceeded);
-        run.state == RunState::Interrupted || kept_back > 0
+        let has_more = run.state == RunState::Interrupted || kept_back > 0;
+        has_more && !is_imported(store, run)
     });
     let run = run.ok_or_else(|| {
         Failure::usage("no run was interrupted or short of budget")

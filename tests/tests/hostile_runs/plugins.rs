@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use runner_tests::{Finished, Run};
+use insta::assert_snapshot;
+use runner_tests::{Finished, Run, target_folder};
 
 use crate::measured::{Measured, hostile, measured, rows};
 
@@ -44,21 +45,24 @@ fn what_a_plugin_says_of_itself_is_held_against_it() {
 /// It would read the config's own code, and answer in its place: the row that has to fail would pass.
 #[test]
 fn a_plugin_that_claims_the_configs_own_code_is_refused() {
-    for (kind, code) in [("as-it-should", 100), ("runs-javascript", 2)] {
-        let run = Run::new()
+    let path = target_folder().join("guests/tests/claimant.wasm");
+    let claimant = std::fs::read(path).expect("build it with `cargo xtask plugins`");
+    let run = |arguments: &[&str]| {
+        Run::new()
             .config(
                 "prompts: [hi]\nproviders: [echo]\n\
                  tests: [{ assert: [{ type: javascript, value: 'file://p.js' }] }]\n",
             )
             .file("p.js", "module.exports = () => false;\n")
-            .file("hostile.wasm", hostile(kind))
-            .args(["eval", "--no-table", "--plugin", "hostile.wasm"]);
-        let measured = measured(run);
-        measured.within_bounds_of("describe:runs-javascript");
-        measured.finished.expect_code(code);
-        let said = measured.finished.stderr.as_str();
-        assert_eq!(said.contains("P010"), code == 2, "{said}");
-    }
+            .file("claimant.wasm", claimant.clone())
+            .args(["eval", "--no-table"])
+            .args(arguments)
+            .finish()
+    };
+    run(&[]).expect_code(100);
+    let refused = run(&["--plugin", "claimant.wasm"]);
+    refused.expect_code(2);
+    assert_snapshot!(refused.told());
 }
 
 /// Each costs its own row, within the limits that it has; the others pass, and nobody is told to

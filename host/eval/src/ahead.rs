@@ -241,14 +241,7 @@ fn call(
     Result<Result<Option<Value>, abi::ScriptFailure>, String>,
     u64,
 ) {
-    let context = CallContext {
-        call_id,
-        attempt: 1,
-        deadline_ms: None,
-        test_index: 0,
-        repeat_index: 0,
-        labels: Vec::new(),
-    };
+    let context = CallContext::new(call_id);
     let call = Call {
         host,
         limits: interpreter.limits,

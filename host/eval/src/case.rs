@@ -76,12 +76,10 @@ pub(crate) async fn carry_through(
     };
     let limit = scope.limit.time();
     let identity = abi::CallContext {
-        call_id: call_id(case, &context.masker),
-        attempt: 1,
         deadline_ms: limit.map(|limit| limit.as_millis() as u64),
         test_index: case.id.test_idx,
         repeat_index: case.repeat_index,
-        labels: Vec::new(),
+        ..abi::CallContext::new(call_id(case, &context.masker))
     };
     let changed = within(&scope, hooks::before_each(&scope, case, &identity)).await;
     let changed = changed.map(|changed| changed.map_or(Cow::Borrowed(case), Cow::Owned));

@@ -62,14 +62,7 @@ async fn texts(interpreter: &Interpreter, files: &CodeFiles) -> (Option<Map<Stri
         modules: files.modules.iter().map(module).collect(),
         clock_ms: None,
     };
-    let context = CallContext {
-        call_id: files.digest().to_owned(),
-        attempt: 1,
-        deadline_ms: None,
-        test_index: 0,
-        repeat_index: 0,
-        labels: Vec::new(),
-    };
+    let context = CallContext::new(files.digest());
     let call = Call {
         host: Arc::new(Nothing),
         limits: interpreter.limits,

@@ -243,13 +243,11 @@ impl GuestHost {
 
     /// The identity of such a call.
     fn context(&self) -> CallContext {
+        let test_index = self.scope.case.test_idx;
         CallContext {
-            call_id: format!("{}/llm", self.scope.case.test_idx),
-            attempt: 1,
-            deadline_ms: None,
-            test_index: self.scope.case.test_idx,
+            test_index,
             repeat_index: self.scope.repeat_index,
-            labels: Vec::new(),
+            ..CallContext::new(format!("{test_index}/llm"))
         }
     }
 

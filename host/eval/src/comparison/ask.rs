@@ -96,17 +96,11 @@ async fn judged(
     let assertion = &comparison.assertion;
     let grader = &scope.context.graders[&assertion.kind];
     let input = input(case, comparison, answers)?;
+    let case_id = call_id(case, &scope.context.masker);
     let identity = CallContext {
-        call_id: format!(
-            "{}/{}",
-            call_id(case, &scope.context.masker),
-            assertion.kind
-        ),
-        attempt: 1,
-        deadline_ms: None,
         test_index: case.id.test_idx,
         repeat_index: case.repeat_index,
-        labels: Vec::new(),
+        ..CallContext::new(format!("{case_id}/{}", assertion.kind))
     };
     let (result, tokens) = scope
         .evaluate(grader, assertion.judges, &input, &identity)

@@ -16,18 +16,10 @@ pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Requ
     if reads_vars {
         options.insert("vars".to_owned(), Value::Object((*case.scope).clone()));
     }
+    let messages = rendered.messages.into_iter().map(message).collect();
     Request {
-        messages: rendered.messages.into_iter().map(message).collect(),
-        prompt: rendered.text,
-        temperature: None,
-        top_p: None,
-        max_tokens: None,
-        seed: None,
-        stop: Vec::new(),
-        response_schema_json: None,
-        tools_json: None,
         options_json: (!options.is_empty()).then(|| json(&options)),
-        timeout_ms: None,
+        ..Request::new(messages, rendered.text)
     }
 }
 
@@ -60,19 +52,15 @@ pub(crate) fn message(chat: ChatMessage) -> Message {
             content: text(&chat.content),
             is_error: false,
         }));
-        return Message {
-            role,
-            name: chat.name,
-            content,
-        };
-    }
-    match chat.content {
-        Value::Null => {}
-        Value::Array(parts) => content.extend(parts.iter().map(part)),
-        other => content.push(Part::Text(text(&other))),
-    }
-    if let Some(Value::Array(calls)) = chat.rest.get("tool_calls") {
-        content.extend(calls.iter().map(tool_call));
+    } else {
+        match chat.content {
+            Value::Null => {}
+            Value::Array(parts) => content.extend(parts.iter().map(part)),
+            other => content.push(Part::Text(text(&other))),
+        }
+        if let Some(Value::Array(calls)) = chat.rest.get("tool_calls") {
+            content.extend(calls.iter().map(tool_call));
+        }
     }
     Message {
         role,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use runner_gateway::MOST_TOKENS;
-use runner_sandbox::abi::{Completion, FinishReason, Message, Part, ReadCompletion, Role, Usage};
+use runner_sandbox::abi::{Completion, FinishReason, Part, ReadCompletion, Usage};
 use serde_json::{Map, Value};
 
 use crate::failure::CallFailure;
@@ -93,18 +93,9 @@ impl Answer {
             other => (Vec::new(), Some(other.clone())),
         };
         let completion = Completion {
-            message: Message {
-                role: Role::Assistant,
-                name: None,
-                content,
-            },
             output_json: value.as_ref().map(Value::to_string),
-            finish_reason: None,
-            usage: Usage::unknown(),
             cost_usd: Some(0.0),
-            model: None,
-            raw_json: None,
-            metadata_json: None,
+            ..Completion::new(content)
         };
         Self::new(Completed {
             read: ReadCompletion {

@@ -238,7 +238,7 @@ impl Extras {
 
 #[cfg(test)]
 mod tests {
-    use runner_sandbox::abi::{Completion, Message, Role, Usage};
+    use runner_sandbox::abi::Completion;
     use serde_json::json;
 
     use super::*;
@@ -248,18 +248,8 @@ mod tests {
         let metadata =
             json!({ RESPONSE: { "status": 200, "headers": {} }, "http": { "status": 200 } });
         let completion = Completion {
-            message: Message {
-                role: Role::Assistant,
-                name: None,
-                content: Vec::new(),
-            },
-            output_json: None,
-            finish_reason: None,
-            usage: Usage::unknown(),
-            cost_usd: None,
-            model: None,
-            raw_json: None,
             metadata_json: Some(metadata.to_string()),
+            ..Completion::new(Vec::new())
         };
         let mut read = ReadCompletion {
             completion,

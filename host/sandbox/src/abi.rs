@@ -94,6 +94,26 @@ impl Request {
     }
 }
 
+impl Completion {
+    /// What a model said, with nothing reported beside it.
+    pub fn new(content: Vec<Part>) -> Self {
+        Self {
+            message: Message {
+                role: Role::Assistant,
+                name: None,
+                content,
+            },
+            output_json: None,
+            finish_reason: None,
+            usage: Usage::unknown(),
+            cost_usd: None,
+            model: None,
+            raw_json: None,
+            metadata_json: None,
+        }
+    }
+}
+
 impl Usage {
     /// Nothing reported.
     pub fn unknown() -> Self {

@@ -7,7 +7,6 @@ use runner_config::plan::Case;
 use runner_gateway::{Bill, Reservation, Said};
 use runner_sandbox::abi::{
     self, Argument, CallContext, Completion, Form, Message, Module, Program, ReadCompletion, Role,
-    Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -61,7 +60,12 @@ impl CallScope {
             close(told.reservation.as_deref(), Said::Failed);
             CallFailure { latency, ..failure }
         })?;
-        let mut read = nothing();
+        let mut read = ReadCompletion {
+            completion: Completion::new(Vec::new()),
+            output: None,
+            raw: None,
+            metadata: Map::new(),
+        };
         let is_cached = stated.is_cached();
         stated.put_into(&mut read);
         let completion = &mut read.completion;
@@ -387,27 +391,4 @@ fn sandboxed(mut runnable: Runnable, asked: &OwnRequest) -> Runnable {
 fn failed(target: &Target, why: &str) -> CallFailure {
     let message = format!("{}: {why}", target.id);
     CallFailure::new(FailureCode::Script, message)
-}
-
-/// A completion that says nothing yet.
-fn nothing() -> ReadCompletion {
-    ReadCompletion {
-        completion: Completion {
-            message: Message {
-                role: Role::Assistant,
-                name: None,
-                content: Vec::new(),
-            },
-            output_json: None,
-            finish_reason: None,
-            usage: Usage::unknown(),
-            cost_usd: None,
-            model: None,
-            raw_json: None,
-            metadata_json: None,
-        },
-        output: None,
-        raw: None,
-        metadata: Map::new(),
-    }
 }

@@ -114,16 +114,7 @@ impl Host for Recorder {
         self.llm.fetch_add(1, Ordering::SeqCst);
         self.answer().await;
         Ok(abi::Answer {
-            completion: abi::Completion {
-                message: abi::Message::text(abi::Role::Assistant, "yes"),
-                output_json: None,
-                finish_reason: None,
-                usage: abi::Usage::unknown(),
-                cost_usd: None,
-                model: None,
-                raw_json: None,
-                metadata_json: None,
-            },
+            completion: abi::Completion::new(vec![abi::Part::Text("yes".into())]),
             provider_id: "judge".into(),
             cached: false,
             cost_usd: None,

@@ -24,14 +24,10 @@ fn good_grade() -> Grade {
 
 fn good_completion() -> Completion {
     Completion {
-        message: Message::text(Role::Assistant, "hi"),
         output_json: Some("{\"a\": [1, 2]}".into()),
-        finish_reason: None,
-        usage: Usage::unknown(),
         cost_usd: Some(0.1),
-        model: None,
-        raw_json: None,
         metadata_json: Some(" {}".into()),
+        ..Completion::new(vec![Part::Text("hi".into())])
     }
 }
 

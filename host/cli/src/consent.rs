@@ -181,8 +181,7 @@ impl Consent<'_> {
     ) -> Result<Settled, Failure> {
         loop {
             let prepared = runtime.block_on(prepare(what));
-            let prepared =
-                prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors.0)))?;
+            let prepared = prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors)))?;
             let Unsettled { prepared, open } = match runtime.block_on(prepared.settle()) {
                 Ok(settled) => {
                     self.tell(&settled);

@@ -82,4 +82,4 @@ pub use called::CalledPlugin;
 pub use error::RunError;
 pub use forecast::{ColumnForecast, Forecast, forecast};
 pub use masking::without_secrets;
-pub use prepare::{Preparation, PrepareErrors, Prepared, RunRequest, Settled, Unsettled, prepare};
+pub use prepare::{Preparation, Prepared, RunRequest, Settled, Unsettled, prepare};

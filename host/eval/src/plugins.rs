@@ -8,7 +8,6 @@
 //! What a plugin may do is decided in `binding`; this module only knows who there is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -160,21 +159,6 @@ pub struct PluginSet {
     granted: BTreeMap<String, PluginEntry>,
 }
 
-/// Why the components of a run can't be loaded: every reason that was found.
-#[derive(Debug)]
-pub struct PluginErrors(pub Vec<PluginError>);
-
-impl fmt::Display for PluginErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.0.iter().enumerate() {
-            write!(f, "{}{error}", if index == 0 { "" } else { "\n" })?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for PluginErrors {}
-
 /// A path as a line of ours has it.
 fn shown(path: &Path) -> String {
     on_one_line(&path.to_string_lossy()).into_owned()
@@ -271,7 +255,7 @@ impl PluginSet {
     pub fn load(
         sandbox: &Sandbox,
         sources: PluginSources,
-    ) -> Result<(Self, Vec<String>), PluginErrors> {
+    ) -> Result<(Self, Vec<String>), Vec<PluginError>> {
         let mut loading = Loading {
             sandbox,
             set: Self::default(),
@@ -307,7 +291,7 @@ impl PluginSet {
         if loading.errors.is_empty() {
             Ok((loading.set, loading.warnings))
         } else {
-            Err(PluginErrors(loading.errors))
+            Err(loading.errors)
         }
     }
 
@@ -315,7 +299,7 @@ impl PluginSet {
     ///
     /// # Errors
     /// All problems together, see [`PluginError`].
-    pub fn load_needed(self, sandbox: &Sandbox, plan: &Plan) -> Result<Self, PluginErrors> {
+    pub fn load_needed(self, sandbox: &Sandbox, plan: &Plan) -> Result<Self, Vec<PluginError>> {
         let mut loading = Loading {
             sandbox,
             set: self,
@@ -341,7 +325,7 @@ impl PluginSet {
         if loading.errors.is_empty() {
             Ok(loading.set)
         } else {
-            Err(PluginErrors(loading.errors))
+            Err(loading.errors)
         }
     }
 

@@ -2,7 +2,6 @@
 //! before anything is spent, and all of it together.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use runner_config::plan::{JudgeId, Plan};
@@ -79,43 +78,23 @@ pub struct RunRequest {
     pub calls: Option<UnboundedSender<CalledPlugin>>,
 }
 
-/// Why a run can't start: everything that was found.
-#[derive(Debug)]
-pub struct PrepareErrors(pub Vec<BindError>);
-
-impl PrepareErrors {
-    fn one(error: BindError) -> Self {
-        Self(vec![error])
-    }
-}
-
-impl fmt::Display for PrepareErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.0.iter().enumerate() {
-            write!(f, "{}{error}", if index == 0 { "" } else { "\n" })?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for PrepareErrors {}
-
 /// Binds every provider and assertion type of the plan to its component, under its grants.
 ///
 /// # Errors
-/// Missing secrets, and configs that a plugin refuses. A plugin may quote what it refuses.
-pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
+/// Everything that was found: missing secrets, and configs that a plugin refuses. A plugin may quote
+/// what it refuses.
+pub async fn prepare(what: Preparation) -> Result<Prepared, Vec<BindError>> {
     let secrets = what.plan.secrets().map(str::to_owned).collect();
     let prepared = match bind(&what).await {
         (Ok(targets), noted) => Prepared::new(what, targets, noted)
             .and_then(Prepared::unless_unmaskable)
-            .map_err(PrepareErrors::one),
+            .map_err(|error| vec![error]),
         (Err(errors), _) => Err(errors),
     };
-    prepared.map_err(|PrepareErrors(errors)| {
+    prepared.map_err(|errors| {
         let clean = quiet::clean(secrets);
         let safe = errors.into_iter().map(|error| error.masked(&clean));
-        PrepareErrors(safe.collect())
+        safe.collect()
     })
 }
 
@@ -154,7 +133,7 @@ impl Targets {
     }
 }
 
-async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
+async fn bind(what: &Preparation) -> (Result<Targets, Vec<BindError>>, Noted) {
     let plan = &what.plan;
     let budgets = Budgets::new(plan.options.budget);
     let typed = typed(&plan.processes, what.plugins.loaded(JAVASCRIPT).as_ref()).await;
@@ -183,7 +162,7 @@ async fn bind_all(
     binder: &Binder<'_>,
     budgets: &Budgets,
     programs: &Arc<Programs>,
-) -> Result<Targets, PrepareErrors> {
+) -> Result<Targets, Vec<BindError>> {
     let mut errors = Vec::new();
     let mut bound = BoundOnce::new(binder);
     let mut columns = Vec::new();
@@ -199,11 +178,11 @@ async fn bind_all(
         errors.extend(missing);
     }
     if !errors.is_empty() {
-        return Err(PrepareErrors(errors));
+        return Err(errors);
     }
     let targets = bind_asked(plan, &graders, &mut bound, &mut errors).await;
     if !errors.is_empty() {
-        return Err(PrepareErrors(errors));
+        return Err(errors);
     }
     Ok(Targets {
         columns: columns.into_iter().flatten().collect(),

@@ -139,7 +139,7 @@ fn unasked(
     let what = planned.preparation(setting, &request.agreements, false);
     let prepared = runtime.block_on(prepare(what));
     let excerpts = Excerpts::of(request, &masker(setting), setting.terminal.width);
-    let prepared = prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors.0)))?;
+    let prepared = prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors)))?;
     let (needs, open) = match runtime.block_on(prepared.settle()) {
         Ok(settled) => (settled.needs().to_vec(), Vec::new()),
         Err(unsettled) => (unsettled.prepared.needs(), unsettled.open),

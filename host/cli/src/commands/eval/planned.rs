@@ -9,7 +9,7 @@ use runner_config::{
     Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
     Warning,
 };
-use runner_eval::plugins::{BindError, PluginErrors, PluginSet, PluginSources};
+use runner_eval::plugins::{BindError, PluginError, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
 use runner_eval::{Ahead, Preparation, Settled, prepare};
 use runner_gateway::{Masker, Secret};
@@ -269,7 +269,7 @@ fn tried(
     let narrowings = plan.narrowings.iter();
     let notes = narrowings.map(|narrowing| Said::Note(narrowing.to_string()));
     said.borrow_mut().extend(notes);
-    let plugins = plugins.map_err(|errors| refused(errors.0))?;
+    let plugins = plugins.map_err(refused)?;
     warn(said, plugins.slips(&plan));
     Ok(Planned {
         plan,
@@ -279,10 +279,10 @@ fn tried(
 }
 
 /// Why components can't be used. What is wrong with one says something of its file.
-fn unusable(errors: PluginErrors, config: &Config) -> Unplanned {
+fn unusable(errors: Vec<PluginError>, config: &Config) -> Unplanned {
     let open = config.not_agreed();
     if open.is_empty() {
-        refused(errors.0).into()
+        refused(errors).into()
     } else {
         Unplanned::NotAgreed(open)
     }
@@ -292,7 +292,7 @@ fn unusable(errors: PluginErrors, config: &Config) -> Unplanned {
 /// whole one.
 fn unfit(what: Preparation) -> Result<Vec<BindError>, Failure> {
     let prepared = runtime()?.block_on(prepare(what));
-    Ok(prepared.err().map(|errors| errors.0).unwrap_or_default())
+    Ok(prepared.err().unwrap_or_default())
 }
 
 fn wrong(problems: &[String], masker: &Masker) -> Unplanned {
@@ -316,7 +316,7 @@ fn loaded(
         ..PluginSources::default()
     };
     let plugins = PluginSet::load(&sandbox, sources);
-    let (plugins, _) = plugins.map_err(|errors| refused(errors.0))?;
+    let (plugins, _) = plugins.map_err(refused)?;
     let interpreters = Interpreters {
         catalog: &plugins.catalog(),
         scripts: &Ahead::new(&plugins, &sandbox, &request.env, write),

@@ -17,7 +17,7 @@ use runner_eval::plugins::BindError;
 use runner_eval::record::CaseRecord;
 use runner_eval::run::Interrupts;
 use runner_eval::trust::{Agreements, Level, Need};
-use runner_eval::{CalledPlugin, PrepareErrors, RunRequest, Settled, prepare};
+use runner_eval::{CalledPlugin, RunRequest, Settled, prepare};
 use runner_gateway::Exchanges;
 use runner_store::{OpenOptions, Store};
 use serde_json::Value;
@@ -181,14 +181,14 @@ fn is_first(record: &CaseRecord) -> bool {
 }
 
 /// Why the config can't be run. What would grant a component more is another thing here than in a config.
-fn unbound(errors: PrepareErrors, excerpts: &Excerpts, grants: &str) -> Failure {
-    let refused = errors.0.iter().find_map(|error| match error {
+fn unbound(errors: Vec<BindError>, excerpts: &Excerpts, grants: &str) -> Failure {
+    let refused = errors.iter().find_map(|error| match error {
         BindError::NotGranted { .. } => Some(first_line(&error.to_string())),
         _ => None,
     });
     match refused {
         Some(refused) => Failure::usage(refused).help(grants),
-        None => Failure::usage_all(excerpts.told(errors.0)),
+        None => Failure::usage_all(excerpts.told(errors)),
     }
 }
 

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 
 use self::filled_in::FilledIn;
-use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject};
+use crate::model::{Findings, Position, TrustRequest};
 use crate::plan::EnvRead;
 use crate::read::entry::Entry;
 use crate::read::node::{Kind, Node};
@@ -437,19 +437,8 @@ impl Declared {
 /// Whether these variables may stand in what is kept, printed or quoted; asks for each at the first
 /// such text, all of them together.
 fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
-    let may = |read: &EnvRead| findings.may_read(keep(&read.name, &read.at));
+    let may = |read: &EnvRead| findings.may_read(TrustRequest::keep(&read.name, &read.at));
     reads.iter().filter(|read| !may(read)).count() == 0
-}
-
-/// The request to let the value of a variable stand in what is kept.
-fn keep(name: &str, at: &Position) -> TrustRequest {
-    TrustRequest {
-        subject: TrustSubject::Keep {
-            name: name.to_owned(),
-        },
-        origin: Origin::Config,
-        at: at.clone(),
-    }
 }
 
 /// Whether a text is more than variables as they are, with words around them.

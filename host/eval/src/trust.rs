@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use runner_config::plan::EnvRead;
 pub use runner_config::{Agreed, Agreements, Author, Level};
 use runner_config::{Origin, TrustRequest, TrustSubject};
 
@@ -26,6 +27,11 @@ impl Need {
             request,
             not_granted: None,
         }
+    }
+
+    /// Of a variable that what it is given to may keep, or answer with.
+    pub(crate) fn keep(read: &EnvRead) -> Self {
+        Self::of(TrustRequest::keep(&read.name, &read.at))
     }
 
     /// Whether the person wants it: it needs no agreement.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Declared, is_computed, is_variable, keep, may_keep, reads};
+use super::{Declared, is_computed, is_variable, may_keep, reads};
 use crate::environment;
-use crate::model::{ANY_VARIABLE, Findings, Position};
+use crate::model::{ANY_VARIABLE, Findings, Position, TrustRequest};
 use crate::read::entry::Entry;
 use crate::read::node::Kind;
 use crate::redacted::is_secret_variable;
@@ -123,9 +123,8 @@ impl Declared {
         let is_open = |(name, _): &(&String, &Value)| {
             let mut sources = self.sources.get(*name).into_iter().flatten();
             sources.all(|source| {
-                findings
-                    .agreements()
-                    .cover(&keep(source, &Position::default()))
+                let keep = TrustRequest::keep(source, &Position::default());
+                findings.agreements().cover(&keep)
             })
         };
         let open = self.values.iter().filter(is_open);

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use runner_config::plan::{EnvRead, Plan, Position, Provider};
+use runner_config::plan::{Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, PluginLimits, TrustRequest,
     TrustSubject,
@@ -47,7 +47,8 @@ impl Binder<'_> {
         let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
         let hosts = patterns(&granted.hosts, &at)?;
         let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
-        let mut needs: Vec<Need> = takes.iter().map(keeps).collect();
+        // It may answer with whatever its config holds, credentials too.
+        let mut needs: Vec<Need> = takes.iter().map(Need::keep).collect();
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
             let scheme = scheme(&grant.scheme, &at)?;
@@ -258,17 +259,6 @@ pub(crate) fn interpreter(language: &str, set: &PluginSet) -> Option<Need> {
         }
         Trust::Foreign(None) | Trust::Bundled => None,
     }
-}
-
-/// A component of somebody else's may answer with whatever its config holds, credentials too.
-fn keeps(read: &EnvRead) -> Need {
-    Need::of(TrustRequest {
-        subject: TrustSubject::Keep {
-            name: read.name.clone(),
-        },
-        origin: Author::Config,
-        at: read.at.clone(),
-    })
 }
 
 fn component(

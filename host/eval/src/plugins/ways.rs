@@ -173,16 +173,7 @@ impl Ways {
             self.read_by_code.contains(*read) || (is_guessed && !is_offline)
         };
         let kept = by_providers.iter().filter(may_tell);
-        let need = |read: &EnvRead| {
-            Need::of(TrustRequest {
-                subject: TrustSubject::Keep {
-                    name: read.name.clone(),
-                },
-                origin: Author::Config,
-                at: read.at.clone(),
-            })
-        };
-        kept.map(need).collect()
+        kept.map(Need::keep).collect()
     }
 
     /// What has to be agreed to, as far as it is known.

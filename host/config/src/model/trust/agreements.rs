@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Origin, TrustRequest, TrustSubject};
+use super::{Origin, Position, TrustRequest, TrustSubject};
 
 /// Whose texts a person agrees to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,6 +49,17 @@ pub struct Agreements {
 }
 
 impl TrustRequest {
+    /// That the value of a variable, which a text of the config's takes in, may stand in what is kept.
+    pub fn keep(name: &str, at: &Position) -> Self {
+        Self {
+            subject: TrustSubject::Keep {
+                name: name.to_owned(),
+            },
+            origin: Origin::Config,
+            at: at.clone(),
+        }
+    }
+
     /// What agreeing to it means.
     pub fn agreed(&self) -> Agreed {
         Agreed {

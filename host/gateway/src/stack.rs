@@ -155,11 +155,8 @@ impl Gateway {
         exchange.bucket = pool.or(exchange.bucket);
         let budget = exchange.timeout.unwrap_or(stack.timeout).min(stack.timeout);
         let cache = exchange.cache;
-        let prepared = if stack.cassette.is_offline() {
-            request::prepare_offline(grants, &stack.private, exchange)
-        } else {
-            request::prepare(grants, &stack.private, exchange)
-        };
+        let sign = !stack.cassette.is_offline();
+        let prepared = request::prepare(grants, &stack.private, exchange, sign);
         let outbound = prepared.map(|prepared| Outbound::Http {
             grants: Arc::clone(grants),
             prepared,

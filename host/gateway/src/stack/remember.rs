@@ -86,7 +86,7 @@ mod tests {
             bucket: Some("gpt".to_owned()),
             ..Exchange::default()
         };
-        let prepared = prepare(&grants, &BTreeSet::new(), exchange).expect("it is granted");
+        let prepared = prepare(&grants, &BTreeSet::new(), exchange, true).expect("it is granted");
         let envelope = envelope(&prepared, 3);
         let everything = format!(
             "{:?}{}{:?}{:?}",

@@ -50,25 +50,8 @@ pub(crate) struct Prepared {
 }
 
 /// Checks an exchange against the grants, and against the private addresses to which the person
-/// `agreed`.
+/// `agreed`. The credential of one that is never sent (not to `sign`) needs no value.
 pub(crate) fn prepare(
-    grants: &Grants,
-    agreed: &BTreeSet<Origin>,
-    exchange: Exchange,
-) -> Result<Prepared, WireFault> {
-    checked(grants, agreed, exchange, true)
-}
-
-/// Checks an exchange that is never sent: its credential needs no value.
-pub(crate) fn prepare_offline(
-    grants: &Grants,
-    agreed: &BTreeSet<Origin>,
-    exchange: Exchange,
-) -> Result<Prepared, WireFault> {
-    checked(grants, agreed, exchange, false)
-}
-
-fn checked(
     grants: &Grants,
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,

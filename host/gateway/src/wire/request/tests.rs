@@ -44,7 +44,7 @@ fn with_header(name: &str, value: &str) -> Exchange {
 }
 
 fn refused(grants: &Grants, exchange: Exchange) -> (Code, String) {
-    let fault = prepare(grants, &BTreeSet::new(), exchange).unwrap_err();
+    let fault = prepare(grants, &BTreeSet::new(), exchange, true).unwrap_err();
     (fault.code(), fault.to_string())
 }
 
@@ -74,7 +74,7 @@ fn the_hosts_own_headers_are_refused_in_any_case() {
     }
     for name in ["content-type", "accept", "x-api-key", "anthropic-version"] {
         assert!(
-            prepare(&grants, &BTreeSet::new(), with_header(name, "x")).is_ok(),
+            prepare(&grants, &BTreeSet::new(), with_header(name, "x"), true).is_ok(),
             "{name}"
         );
     }
@@ -113,7 +113,7 @@ fn with_a_credential_no_part_of_an_answer_can_be_asked_for() {
         assert!(message.contains("answers come whole"), "{message}");
         let without = with_header(name, "bytes=0-9");
         assert!(
-            prepare(&grants, &BTreeSet::new(), without).is_ok(),
+            prepare(&grants, &BTreeSet::new(), without, true).is_ok(),
             "{name}"
         );
     }
@@ -130,7 +130,7 @@ fn what_is_no_http_request_is_invalid() {
         bucket: Some("x".repeat(length)),
         ..exchange()
     };
-    assert!(prepare(&grants, &BTreeSet::new(), bucket(NAME_LIMIT)).is_ok());
+    assert!(prepare(&grants, &BTreeSet::new(), bucket(NAME_LIMIT), true).is_ok());
     let method = |method: &str| Exchange {
         method: method.to_owned(),
         ..exchange()
@@ -181,7 +181,7 @@ fn a_body_has_its_limit() {
         ..exchange()
     };
     let grants = grants("bearer", None);
-    assert!(prepare(&grants, &BTreeSet::new(), sized(REQUEST_LIMIT)).is_ok());
+    assert!(prepare(&grants, &BTreeSet::new(), sized(REQUEST_LIMIT), true).is_ok());
     assert_eq!(
         refused(&grants, sized(REQUEST_LIMIT + 1)).0,
         Code::InvalidRequest
@@ -217,7 +217,7 @@ fn each_scheme_puts_the_credential_into_its_place() {
             credential: Some("key".to_owned()),
             ..exchange()
         };
-        let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
+        let prepared = prepare(&grants, &BTreeSet::new(), exchange, true).unwrap();
         let mut draft = prepared.draft.clone();
         let signature = prepared.signature.unwrap();
         signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
@@ -242,7 +242,7 @@ fn signing_a_target_that_repeats_the_parameter_replaces_it() {
         credential: Some("key".to_owned()),
         ..exchange()
     };
-    let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
+    let prepared = prepare(&grants, &BTreeSet::new(), exchange, true).unwrap();
     let mut draft = prepared.draft.clone();
     draft.url = Url::parse("https://api.acme.com/v2?key=sk-old&b=2&key=").unwrap();
     let signature = prepared.signature.unwrap();
@@ -276,7 +276,7 @@ fn named(url: &str) -> Exchange {
 fn an_address_of_aws_says_what_is_signed_and_no_other_service_is() {
     let hosts = ["https://*.us-east-1.amazonaws.com", "http://127.0.0.1:9"];
     let signed = |scheme: &str, url: &str| {
-        let prepared = prepare(&aws(scheme, &hosts), &BTreeSet::new(), named(url))?;
+        let prepared = prepare(&aws(scheme, &hosts), &BTreeSet::new(), named(url), true)?;
         let mut draft = prepared.draft;
         let signature = prepared.signature.expect("it is named");
         signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
@@ -329,14 +329,16 @@ fn a_plugin_sets_no_header_of_aws_beside_a_signature() {
         headers: vec![("x-amz-date".to_owned(), "x".to_owned())],
         ..named("http://127.0.0.1:9/")
     };
-    assert!(prepare(&grants, &BTreeSet::new(), without).is_ok());
+    assert!(prepare(&grants, &BTreeSet::new(), without, true).is_ok());
 }
 
 #[test]
 fn a_key_of_aws_is_one_lane_whatever_is_signed() {
     let lane = |url: &str| {
         let grants = aws("aws-sigv4:bedrock:us-east-1", &["http://127.0.0.1:9"]);
-        prepare(&grants, &BTreeSet::new(), named(url)).unwrap().lane
+        prepare(&grants, &BTreeSet::new(), named(url), true)
+            .unwrap()
+            .lane
     };
     let one = lane("http://127.0.0.1:9/a");
     assert_eq!(one, lane("http://127.0.0.1:9/b"));

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use runner_telling::figures::count;
 use wasmtime::component::ResourceTableError;
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
@@ -78,7 +79,7 @@ fn of_trap(trap: Trap, around: &Circumstances) -> Finding {
             Code::C103,
             format!(
                 "used its CPU budget ({} units of fuel)",
-                grouped(around.limits.fuel)
+                count(around.limits.fuel.unwrap_or(u64::MAX))
             ),
             "the plugin may loop on this input; raise `limits.cpu_ms` of the plugin if it needs more",
         ),
@@ -187,17 +188,4 @@ fn of_crossing(error: &wasmtime::Error) -> Finding {
         );
     }
     bad_pointer()
-}
-
-/// `3,000,000,000`.
-fn grouped(fuel: Option<u64>) -> String {
-    let digits = fuel.unwrap_or(u64::MAX).to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -37,7 +37,7 @@ const ROOMS: [Room; 17] = [
     },
     Room {
         name: "runner-sandbox",
-        uses: &["runner-files"],
+        uses: &["runner-files", "runner-telling"],
         tests_use: &["runner-tests"],
     },
     Room {

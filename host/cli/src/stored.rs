@@ -11,7 +11,7 @@ use anyhow::Context;
 use runner_config::plan::{CaseId, ShardRows, Thresholds};
 use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
-use runner_eval::record::{AnnotationRecord, CaseRecord};
+use runner_eval::record::CaseRecord;
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{ColumnHead, End, Metrics, Summary, Tally};
 use runner_gateway::Statement;
@@ -221,8 +221,7 @@ fn annotated(row: Row, said: &HashMap<String, Annotation>) -> anyhow::Result<Str
     };
     let record = serde_json::from_str(&row.record_json);
     let mut record: Map<String, Value> = record.context("a stored record is damaged")?;
-    let said = json!(AnnotationRecord::from(said.clone()));
-    record.insert("annotation".to_owned(), said);
+    record.insert("annotation".to_owned(), json!(said));
     Ok(Value::Object(record).to_string())
 }
 

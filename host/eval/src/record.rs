@@ -7,20 +7,19 @@
 use std::sync::Arc;
 
 use runner_config::plan::{Case, CaseId};
-use runner_store::{Digest, Row};
+pub use runner_store::Outcome;
+use runner_store::{Annotation, Digest, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
 
-mod annotation;
 mod conclusion;
 mod question;
 pub(crate) mod size;
 mod test_case;
 
-pub use annotation::AnnotationRecord;
-pub use conclusion::{Conclusion, NotPassed, Outcome};
+pub use conclusion::{Conclusion, NotPassed};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
 use test_case::shared;
@@ -79,7 +78,7 @@ pub struct CaseRecord {
     pub provenance: Option<Provenance>,
     /// What a person said of it. The store has it beside the row, and files have it here.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub annotation: Option<AnnotationRecord>,
+    pub annotation: Option<Annotation>,
 }
 
 impl CaseRecord {
@@ -132,7 +131,7 @@ impl CaseRecord {
             prompt_idx: self.prompt_idx,
             row_id: self.id.clone(),
             identity,
-            outcome: self.conclusion.outcome().into(),
+            outcome: self.conclusion.outcome(),
             score: self.conclusion.score(),
             latency_ms: response.map(|_| self.latency_ms),
             cost_usd: self.cost,

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use runner_eval::record::{AnnotationRecord, CaseRecord, Outcome};
-use runner_store::{NewRun, RunEnd, RunStatus, RunWriter, Store, StoreError};
+use runner_eval::record::{CaseRecord, Outcome};
+use runner_store::{Annotation, NewRun, RunEnd, RunStatus, RunWriter, Store, StoreError};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -168,7 +168,7 @@ fn keep(
     let kept = pushed.and_then(|said| {
         let now = Timestamp::now().as_millisecond();
         let mut said = said.into_iter();
-        said.try_for_each(|(row, said)| Ok(store.annotate(id, &row, &said.into(), now)?))
+        said.try_for_each(|(row, said)| Ok(store.annotate(id, &row, &said, now)?))
     });
     if kept.is_err()
         && let Err(error) = store.delete_run(id)
@@ -184,7 +184,7 @@ pub(super) fn push(
     file: &ResultsFile,
     down: u32,
     writer: &RunWriter,
-) -> anyhow::Result<Vec<(String, AnnotationRecord)>> {
+) -> anyhow::Result<Vec<(String, Annotation)>> {
     let mut failed = None;
     let mut said = Vec::new();
     let read = file.rows(&mut |mut record: CaseRecord| {

@@ -215,8 +215,6 @@ fn run_json(run: &RunInfo) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use runner_eval::record::Outcome as Ended;
-
     use super::*;
     use crate::findings::tests::record;
     use crate::stored::tests::{Kept, keep};
@@ -225,12 +223,12 @@ mod tests {
     fn the_newest_run_stands_first() -> anyhow::Result<()> {
         let kept = keep(
             &[
-                record(0, 0, Ended::Passed, "yes"),
-                record(0, 1, Ended::Failed, "no"),
+                record(0, 0, Outcome::Passed, "yes"),
+                record(0, 1, Outcome::Failed, "no"),
             ],
             2,
         )?;
-        kept.add("run-2", &[record(0, 0, Ended::Passed, "yes")], 8)?;
+        kept.add("run-2", &[record(0, 0, Outcome::Passed, "yes")], 8)?;
         let runs = kept.store.runs(10)?;
         assert_eq!(
             table(&runs, &TimeZone::UTC, 100),
@@ -245,9 +243,9 @@ run-1  2023-11-14 22:13      2     50.0 %  finished     greetings
 
     #[test]
     fn runs_are_chosen_by_tag_state_and_time() -> anyhow::Result<()> {
-        let kept = keep(&[record(0, 0, Ended::Passed, "yes")], 1)?;
-        kept.add("run-2", &[record(0, 0, Ended::Failed, "no")], 1)?;
-        kept.add("run-3", &[record(0, 0, Ended::Passed, "yes")], 8)?;
+        let kept = keep(&[record(0, 0, Outcome::Passed, "yes")], 1)?;
+        kept.add("run-2", &[record(0, 0, Outcome::Failed, "no")], 1)?;
+        kept.add("run-3", &[record(0, 0, Outcome::Passed, "yes")], 8)?;
         let tag = |text: &str, value: Option<&str>| [(text.to_owned(), value.map(str::to_owned))];
         let ids = |wanted: &ListFilter<'_>, limit| -> anyhow::Result<Vec<String>> {
             let runs = chosen(&kept.store, wanted, limit)?;
@@ -298,8 +296,8 @@ run-1  2023-11-14 22:13      2     50.0 %  finished     greetings
     fn json_has_what_the_table_has() -> anyhow::Result<()> {
         let kept: Kept = keep(
             &[
-                record(0, 0, Ended::Passed, "yes"),
-                record(0, 1, Ended::Error, "no"),
+                record(0, 0, Outcome::Passed, "yes"),
+                record(0, 1, Outcome::Error, "no"),
             ],
             4,
         )?;

@@ -11,9 +11,8 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use runner_config::Origin;
 use runner_config::plan::{OutputPath, ShardRows, Thresholds};
-use runner_eval::record::AnnotationRecord;
 use runner_eval::summary::End;
-use runner_store::{NewRun, RunEnd, RunStatus, Store};
+use runner_store::{Annotation, NewRun, RunEnd, RunStatus, Store};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
@@ -192,7 +191,7 @@ fn keep(store: &Store, id: &str, parts: &[Part], asked: &Thresholds) -> anyhow::
         .min()
         .unwrap_or(0);
     let writer = store.begin_run(new_run(id, parts, asked, began_at))?;
-    let mut said: Vec<(String, AnnotationRecord)> = Vec::new();
+    let mut said: Vec<(String, Annotation)> = Vec::new();
     let mut down = 0_u64;
     for part in parts {
         let pushed = push(&part.file, down as u32, &writer);
@@ -202,7 +201,7 @@ fn keep(store: &Store, id: &str, parts: &[Part], asked: &Thresholds) -> anyhow::
     writer.finish(end(parts, began_at))?;
     let now = Timestamp::now().as_millisecond();
     for (row, said) in said {
-        store.annotate(id, &row, &said.into(), now)?;
+        store.annotate(id, &row, &said, now)?;
     }
     Ok(())
 }

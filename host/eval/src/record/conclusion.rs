@@ -2,52 +2,11 @@
 //! `failureReason`, `score`, `error`, `errorCode`) is derived here and nowhere else, so that no two
 //! of them can disagree.
 
+use runner_store::Outcome;
 use serde::{Deserialize, Serialize};
 
 use super::GradingRecord;
 use crate::failure::FailureCode;
-
-/// How a case ended, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every assertion passed, or the score reached the threshold.
-    Passed,
-    /// Graded, and not good enough.
-    Failed,
-    /// Not graded: the provider or a grader failed, or a limit was hit.
-    Error,
-    /// Not carried out because a budget was spent.
-    BudgetExceeded,
-    /// Answered, but not graded: the run was stopped. The row keeps the answer, which may be
-    /// paid for; the case counts as not run, and a resumed run runs it again.
-    Cancelled,
-}
-
-impl Outcome {
-    /// The word that tables and logs show.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "PASS",
-            Self::Failed => "FAIL",
-            Self::Error => "ERROR",
-            Self::BudgetExceeded => "BUDGET",
-            Self::Cancelled => "STOPPED",
-        }
-    }
-}
-
-impl From<Outcome> for runner_store::Outcome {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Passed => Self::Passed,
-            Outcome::Failed => Self::Failed,
-            Outcome::Error => Self::Error,
-            Outcome::BudgetExceeded => Self::BudgetExceeded,
-            Outcome::Cancelled => Self::Cancelled,
-        }
-    }
-}
 
 /// How a case ended, with what belongs to that. Exactly one per case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

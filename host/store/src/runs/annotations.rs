@@ -5,21 +5,26 @@
 //! when a run is resumed under another plan, and is not shown beside an answer that came since.
 
 use rusqlite::OptionalExtension;
+use serde::{Deserialize, Serialize};
 
 use super::Store;
 use crate::database::Purpose;
 use crate::error::StoreError;
 
-/// What a person says of one case.
-#[derive(Debug, Clone, PartialEq, Default)]
+/// What a person says of one case: each absent where nothing was said.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Annotation {
-    /// Thumb up or down.
+    /// Thumb up; a file says `up` or `down`.
+    #[serde(with = "thumb", skip_serializing_if = "Option::is_none", default)]
     pub thumb: Option<bool>,
     /// A score.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub score: Option<f64>,
     /// A word to sort cases by.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub label: Option<String>,
     /// Anything else.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub comment: Option<String>,
 }
 
@@ -180,4 +185,29 @@ fn annotation(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Annotation
         label: row.get(at + 2)?,
         comment: row.get(at + 3)?,
     })
+}
+
+/// A thumb as a word; any other word is none.
+mod thumb {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(
+        clippy::ref_option,
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde hands over a reference"
+    )]
+    pub(super) fn serialize<S: Serializer>(thumb: &Option<bool>, to: S) -> Result<S::Ok, S::Error> {
+        thumb.map(|up| if up { "up" } else { "down" }).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<bool>, D::Error> {
+        let word = Option::<String>::deserialize(from)?;
+        Ok(match word.as_deref() {
+            Some("up") => Some(true),
+            Some("down") => Some(false),
+            _ => None,
+        })
+    }
 }

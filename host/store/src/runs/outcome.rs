@@ -1,17 +1,21 @@
 //! How a row ended, and how many rows ended how.
 
-/// How a case ended, in the words that the database holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+use serde::{Deserialize, Serialize};
+
+/// How a case ended, in the words that the database and files hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The case was graded and passed.
+    /// Every assertion passed, or the score reached the threshold.
     Passed,
-    /// The case was graded and failed.
+    /// Graded, and not good enough.
     Failed,
-    /// There was nothing to grade, or the grading broke.
+    /// Not graded: the provider or a grader failed, or a limit was hit.
     Error,
-    /// The case was not run since the money or the tokens were spent.
+    /// Not carried out because a budget was spent.
     BudgetExceeded,
-    /// The case was started and stopped before it had ended.
+    /// Answered, but not graded: the run was stopped. The row keeps the answer, which may be
+    /// paid for; the case counts as not run, and a resumed run runs it again.
     Cancelled,
 }
 
@@ -33,6 +37,17 @@ impl Outcome {
             Self::Error => "error",
             Self::BudgetExceeded => "budget-exceeded",
             Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The word that tables and logs show.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "PASS",
+            Self::Failed => "FAIL",
+            Self::Error => "ERROR",
+            Self::BudgetExceeded => "BUDGET",
+            Self::Cancelled => "STOPPED",
         }
     }
 

@@ -6,9 +6,10 @@
 //! never graded, which is an error here.
 
 use runner_eval::record::{
-    AnnotationRecord, CaseRecord, ComponentRecord, Conclusion, GradingRecord, Outcome,
-    PromptRecord, ProviderRef, ResponseRecord, TokenUsage,
+    CaseRecord, ComponentRecord, Conclusion, GradingRecord, Outcome, PromptRecord, ProviderRef,
+    ResponseRecord, TokenUsage,
 };
+use runner_store::Annotation;
 use serde_json::{Map, Value};
 
 use crate::results_file::Unreadable;
@@ -100,16 +101,16 @@ fn prompt(value: &Value) -> PromptRecord {
 }
 
 /// What a person said of it; promptfoo has a comment beside the grade.
-fn annotation(row: &Value) -> Option<AnnotationRecord> {
+fn annotation(row: &Value) -> Option<Annotation> {
     let ours = serde_json::from_value(row["annotation"].clone()).ok();
     ours.or_else(|| {
         let comment = row["gradingResult"]["comment"]
             .as_str()
             .filter(|it| !it.is_empty())?;
         let comment = Some(comment.to_owned());
-        Some(AnnotationRecord {
+        Some(Annotation {
             comment,
-            ..AnnotationRecord::default()
+            ..Annotation::default()
         })
     })
 }

@@ -13,13 +13,6 @@ use super::lines::LineBeginnings;
 use crate::output::instant;
 use crate::output::txt::RULE;
 
-const OUTCOMES: [Outcome; 5] = [
-    Outcome::Passed,
-    Outcome::Failed,
-    Outcome::Error,
-    Outcome::BudgetExceeded,
-    Outcome::Cancelled,
-];
 /// What lines of a case begin with, below the first two, that are not indented.
 const OF_CASES: [&str; 11] = [
     "Repeat ",
@@ -98,7 +91,7 @@ fn is_case(line: &str) -> bool {
 /// `PASS, score 1.00, …`
 fn is_verdict(line: &str) -> bool {
     let word = line.split_once(", score ").map(|(word, _)| word);
-    word.is_some_and(|word| OUTCOMES.iter().any(|outcome| outcome.word() == word))
+    word.is_some_and(|word| Outcome::ALL.iter().any(|outcome| outcome.word() == word))
 }
 
 /// Checks whether the rest of a case is what it has, to the rule below it.

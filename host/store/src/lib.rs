@@ -29,6 +29,7 @@ mod database;
 mod digest;
 mod error;
 mod hold;
+mod paged;
 mod problems;
 mod room;
 mod runs;
@@ -45,6 +46,7 @@ pub use database::OpenOptions;
 pub use digest::Digest;
 pub use error::{RunRef, SqlError, StoreError, WriterFailure};
 pub use hold::WriteHold;
+pub use paged::Paged;
 pub use runs::{
     AnnotatedCase, Annotation, Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase,
     PushError, ReopenedRun, Row, Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus,

@@ -3,21 +3,16 @@
 //! For whoever adds up: a million of them are read in half a second. In pages, for the reason that
 //! rows have.
 
-use std::path::PathBuf;
-
-use rusqlite::Connection;
+use std::path::Path;
 
 use crate::database::Purpose;
 use crate::error::StoreError;
+use crate::paged::{OfCase, Paged};
 use crate::runs::{Outcome, Store};
-
-/// Figures in one question.
-const PAGE: usize = 4096;
 
 const QUESTION: &str = "
 SELECT test_idx, prompt_idx, outcome, score, latency_ms, cost_usd, input_tokens, output_tokens, cached
-FROM rows WHERE run = ?1 AND (test_idx, prompt_idx) > (?2, ?3)
-ORDER BY test_idx, prompt_idx LIMIT ?4";
+FROM rows WHERE run = ?1";
 
 /// The figures of one case; see [`Row`](crate::Row).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,15 +30,7 @@ pub struct Figure {
 }
 
 /// The figures of a run's cases in the order of (`test_idx`, `prompt_idx`). Ends after an error.
-#[derive(Debug)]
-pub struct Figures {
-    connection: Connection,
-    path: PathBuf,
-    run: i64,
-    last: (i64, i64),
-    page: std::vec::IntoIter<Figure>,
-    done: bool,
-}
+pub type Figures = Paged<Figure>;
 
 impl Store {
     /// The figures of the cases of the run with this id, in bounded memory.
@@ -53,53 +40,20 @@ impl Store {
     pub fn figures(&self, id: &str) -> Result<Figures, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         let run = self.key(&connection, id)?;
-        Ok(Figures {
-            connection,
-            path: self.path().to_owned(),
-            run,
-            last: (-1, -1),
-            page: Vec::new().into_iter(),
-            done: false,
-        })
+        Ok(Figures::new(connection, self.path(), run, QUESTION))
     }
 }
 
-impl Figures {
-    fn next_page(&mut self) -> Result<(), StoreError> {
-        let failed = |error| StoreError::sql("read figures", &self.path, error);
-        let mut question = self.connection.prepare_cached(QUESTION).map_err(failed)?;
-        let mut found = question
-            .query((self.run, self.last.0, self.last.1, PAGE as i64))
-            .map_err(failed)?;
-        let mut page = Vec::with_capacity(PAGE);
-        while let Some(row) = found.next().map_err(failed)? {
-            page.push(figure(row).map_err(failed)?);
-        }
-        self.done = page.len() < PAGE;
-        if let Some(figure) = page.last() {
-            self.last = (figure.test_idx.into(), figure.prompt_idx.into());
-        }
-        self.page = page.into_iter();
-        Ok(())
+impl OfCase for Figure {
+    const DOING: &'static str = "read figures";
+    const PAGE: usize = 4096;
+
+    fn read(row: &rusqlite::Row<'_>, path: &Path) -> Result<Self, StoreError> {
+        figure(row).map_err(|error| StoreError::sql(Self::DOING, path, error))
     }
-}
 
-impl Iterator for Figures {
-    type Item = Result<Figure, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(figure) = self.page.next() {
-                return Some(Ok(figure));
-            }
-            if self.done {
-                return None;
-            }
-            if let Err(error) = self.next_page() {
-                self.done = true;
-                return Some(Err(error));
-            }
-        }
+    fn place(&self) -> (u32, u32) {
+        (self.test_idx, self.prompt_idx)
     }
 }
 

@@ -1,26 +1,18 @@
 //! Which cases of a run have a row, without what is in it.
 //!
 //! A resume walks the plan and this side by side, both in the order of places, and holds neither:
-//! a million cases are known to be done without being in memory. The pages are as in
-//! [`Rows`](super::Rows), for the same reason; a page is longer, since a case takes a hundred
-//! bytes.
+//! a million cases are known to be done without being in memory.
 
-use std::path::PathBuf;
-
-use rusqlite::Connection;
+use std::path::Path;
 
 use super::Outcome;
-use super::rows::identity;
+use super::rows::{identity, outcome};
 use crate::digest::Digest;
 use crate::error::StoreError;
+use crate::paged::{OfCase, Paged};
 
-/// Cases in one question.
-const PAGE: usize = 1024;
-
-const QUESTION: &str = "
-SELECT test_idx, prompt_idx, identity, outcome FROM rows
-WHERE run = ?1 AND (test_idx, prompt_idx) > (?2, ?3)
-ORDER BY test_idx, prompt_idx LIMIT ?4";
+pub(super) const QUESTION: &str =
+    "SELECT test_idx, prompt_idx, identity, outcome FROM rows WHERE run = ?1";
 
 /// A case that has a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,80 +29,27 @@ pub struct StoredCase {
 
 /// The cases of a run that have a row, in the order of (`test_idx`, `prompt_idx`), read as they
 /// are asked for. Ends after an error.
-#[derive(Debug)]
-pub struct Cases {
-    connection: Connection,
-    path: PathBuf,
-    run: i64,
-    /// The place of the last case that was read; before the first, one that is less than any.
-    last: (i64, i64),
-    page: std::vec::IntoIter<StoredCase>,
-    done: bool,
-}
+pub type Cases = Paged<StoredCase>;
 
-impl Cases {
-    pub(super) fn new(connection: Connection, path: PathBuf, run: i64) -> Self {
-        Self {
-            connection,
-            path,
-            run,
-            last: (-1, -1),
-            page: Vec::new().into_iter(),
-            done: false,
-        }
+impl OfCase for StoredCase {
+    const DOING: &'static str = "read results";
+    /// More than of rows: a case takes a hundred bytes.
+    const PAGE: usize = 1024;
+
+    fn read(row: &rusqlite::Row<'_>, path: &Path) -> Result<Self, StoreError> {
+        let outcome = outcome(row, 3, path)?;
+        let read = || {
+            Ok(Self {
+                test_idx: row.get(0)?,
+                prompt_idx: row.get(1)?,
+                identity: identity(row, 2)?,
+                outcome,
+            })
+        };
+        read().map_err(|error| StoreError::sql("read results", path, error))
     }
 
-    fn next_page(&mut self) -> Result<(), StoreError> {
-        let failed = |error| StoreError::sql("read results", &self.path, error);
-        let mut question = self.connection.prepare_cached(QUESTION).map_err(failed)?;
-        let mut found = question
-            .query((self.run, self.last.0, self.last.1, PAGE as i64))
-            .map_err(failed)?;
-        let mut page = Vec::new();
-        while let Some(row) = found.next().map_err(failed)? {
-            let word = row.get_ref(3).map_err(failed)?;
-            let word = word.as_str().map_err(|error| failed(error.into()))?;
-            let Some(outcome) = Outcome::from_word(word) else {
-                return Err(StoreError::Unreadable {
-                    path: self.path.clone(),
-                    what: "outcome",
-                    value: word.to_owned(),
-                });
-            };
-            let case = || {
-                Ok(StoredCase {
-                    test_idx: row.get(0)?,
-                    prompt_idx: row.get(1)?,
-                    identity: identity(row, 2)?,
-                    outcome,
-                })
-            };
-            page.push(case().map_err(failed)?);
-        }
-        self.done = page.len() < PAGE;
-        if let Some(case) = page.last() {
-            self.last = (case.test_idx.into(), case.prompt_idx.into());
-        }
-        self.page = page.into_iter();
-        Ok(())
-    }
-}
-
-impl Iterator for Cases {
-    type Item = Result<StoredCase, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(case) = self.page.next() {
-                return Some(Ok(case));
-            }
-            if self.done {
-                return None;
-            }
-            if let Err(error) = self.next_page() {
-                self.done = true;
-                return Some(Err(error));
-            }
-        }
+    fn place(&self) -> (u32, u32) {
+        (self.test_idx, self.prompt_idx)
     }
 }

@@ -1,8 +1,4 @@
-//! Reads the rows of a run in the order of the plan, whatever their number.
-//!
-//! Rows come in pages by key, each page its own short question. One long question would keep a
-//! snapshot open, and as long as it is open the journal can't be emptied, so a slow reader would
-//! make a running evaluation's journal grow without bound.
+//! The rows of a run, in the order of the plan or by their keys.
 
 use std::path::{Path, PathBuf};
 
@@ -11,12 +7,7 @@ use rusqlite::Connection;
 use super::{Outcome, Row};
 use crate::digest::Digest;
 use crate::error::StoreError;
-
-/// Rows in one question: enough that its cost is spread.
-const PAGE: usize = 64;
-
-/// Bytes of records after which a question ends: a record may have 64 MiB.
-const PAGE_BYTES: usize = 4 << 20;
+use crate::paged::{OfCase, Paged};
 
 const COLUMNS: &str = "
 SELECT test_idx, prompt_idx, row_id, outcome, score, latency_ms, cost_usd, input_tokens,
@@ -26,86 +17,18 @@ WHERE run = ?1";
 
 /// The rows of a run in the order of (`test_idx`, `prompt_idx`), read as they are asked for. Ends
 /// after an error.
-#[derive(Debug)]
-pub struct Rows {
-    connection: Connection,
-    path: PathBuf,
-    run: i64,
-    question: String,
-    /// The key of the last row that was read; before the first, one that is less than any.
-    last: (i64, i64),
-    page: std::vec::IntoIter<Row>,
-    done: bool,
-}
+pub type Rows = Paged<Row>;
 
-impl Rows {
-    /// Rows of one run, only those with one of `outcomes` if there are any.
-    pub(super) fn new(
-        connection: Connection,
-        path: PathBuf,
-        run: i64,
-        outcomes: &[Outcome],
-    ) -> Self {
-        let question = format!(
-            "{COLUMNS} AND (test_idx, prompt_idx) > (?2, ?3) {} ORDER BY test_idx, prompt_idx LIMIT {PAGE}",
-            filter(outcomes)
-        );
-        Self {
-            connection,
-            path,
-            run,
-            question,
-            last: (-1, -1),
-            page: Vec::new().into_iter(),
-            done: false,
-        }
+/// What asks for the rows of a run, only those with one of `outcomes` if there are any.
+pub(super) fn question(outcomes: &[Outcome]) -> String {
+    if outcomes.is_empty() {
+        return COLUMNS.to_owned();
     }
-
-    fn next_page(&mut self) -> Result<(), StoreError> {
-        let failed = |error| StoreError::sql("read results", &self.path, error);
-        let mut question = self
-            .connection
-            .prepare_cached(&self.question)
-            .map_err(failed)?;
-        let mut found = question
-            .query((self.run, self.last.0, self.last.1))
-            .map_err(failed)?;
-        let mut page = Vec::with_capacity(PAGE);
-        let mut bytes = 0;
-        while bytes < PAGE_BYTES {
-            let Some(row) = found.next().map_err(failed)? else {
-                self.done = page.len() < PAGE;
-                break;
-            };
-            let row = read(row, &self.path)?;
-            bytes += row.record_json.len();
-            page.push(row);
-        }
-        if let Some(row) = page.last() {
-            self.last = (row.test_idx.into(), row.prompt_idx.into());
-        }
-        self.page = page.into_iter();
-        Ok(())
-    }
-}
-
-impl Iterator for Rows {
-    type Item = Result<Row, StoreError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(row) = self.page.next() {
-                return Some(Ok(row));
-            }
-            if self.done {
-                return None;
-            }
-            if let Err(error) = self.next_page() {
-                self.done = true;
-                return Some(Err(error));
-            }
-        }
-    }
+    // The words are this crate's own, so they may stand in the question.
+    let words = outcomes.iter();
+    let words = words.map(|outcome| format!("'{}'", outcome.as_str()));
+    let words: Vec<String> = words.collect();
+    format!("{COLUMNS} AND outcome IN ({})", words.join(", "))
 }
 
 /// Rows of a run by their keys, in any order, each its own short question.
@@ -142,22 +65,10 @@ impl RowsByKey {
             .query((self.run, test_idx, prompt_idx))
             .map_err(failed)?;
         match found.next().map_err(failed)? {
-            Some(row) => read(row, &self.path).map(Some),
+            Some(row) => Row::read(row, &self.path).map(Some),
             None => Ok(None),
         }
     }
-}
-
-/// The words are this crate's own, so they may stand in the question.
-fn filter(outcomes: &[Outcome]) -> String {
-    if outcomes.is_empty() {
-        return String::new();
-    }
-    let words = outcomes
-        .iter()
-        .map(|outcome| format!("'{}'", outcome.as_str()))
-        .collect::<Vec<_>>();
-    format!("AND outcome IN ({})", words.join(", "))
 }
 
 /// An identity of another length is none: its case is run again.
@@ -166,32 +77,52 @@ pub(super) fn identity(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Resu
     Ok(bytes.and_then(Digest::from_column))
 }
 
-fn read(row: &rusqlite::Row<'_>, path: &Path) -> Result<Row, StoreError> {
-    let word: String = row
-        .get(3)
-        .map_err(|error| StoreError::sql("read a result", path, error))?;
-    let Some(outcome) = Outcome::from_word(&word) else {
-        return Err(StoreError::Unreadable {
-            path: path.to_owned(),
-            what: "outcome",
-            value: word,
-        });
-    };
-    let read = || {
-        Ok(Row {
-            test_idx: row.get(0)?,
-            prompt_idx: row.get(1)?,
-            row_id: row.get(2)?,
-            outcome,
-            score: row.get::<_, Option<f64>>(4)?.unwrap_or(f64::NAN),
-            latency_ms: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
-            cost_usd: row.get(6)?,
-            input_tokens: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
-            output_tokens: row.get::<_, Option<i64>>(8)?.map(i64::cast_unsigned),
-            cached: row.get(9)?,
-            record_json: row.get(10)?,
-            identity: identity(row, 11)?,
-        })
-    };
-    read().map_err(|error| StoreError::sql("read a result", path, error))
+/// How a case ended; a word that is none of ours is an error.
+pub(super) fn outcome(
+    row: &rusqlite::Row<'_>,
+    column: usize,
+    path: &Path,
+) -> Result<Outcome, StoreError> {
+    let failed = |error| StoreError::sql("read a result", path, error);
+    let word = row.get_ref(column).map_err(failed)?;
+    let word = word.as_str().map_err(|error| failed(error.into()))?;
+    Outcome::from_word(word).ok_or_else(|| StoreError::Unreadable {
+        path: path.to_owned(),
+        what: "outcome",
+        value: word.to_owned(),
+    })
+}
+
+impl OfCase for Row {
+    const DOING: &'static str = "read results";
+    const PAGE: usize = 64;
+
+    fn read(row: &rusqlite::Row<'_>, path: &Path) -> Result<Self, StoreError> {
+        let outcome = outcome(row, 3, path)?;
+        let read = || {
+            Ok(Self {
+                test_idx: row.get(0)?,
+                prompt_idx: row.get(1)?,
+                row_id: row.get(2)?,
+                outcome,
+                score: row.get::<_, Option<f64>>(4)?.unwrap_or(f64::NAN),
+                latency_ms: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
+                cost_usd: row.get(6)?,
+                input_tokens: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
+                output_tokens: row.get::<_, Option<i64>>(8)?.map(i64::cast_unsigned),
+                cached: row.get(9)?,
+                record_json: row.get(10)?,
+                identity: identity(row, 11)?,
+            })
+        };
+        read().map_err(|error| StoreError::sql("read a result", path, error))
+    }
+
+    fn place(&self) -> (u32, u32) {
+        (self.test_idx, self.prompt_idx)
+    }
+
+    fn bytes(&self) -> usize {
+        self.record_json.len()
+    }
 }

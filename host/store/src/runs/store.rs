@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::cases::Cases;
+use super::cases::{self, Cases};
 use super::liveness::{self, Claim};
 use super::reopen::ReopenedRun;
-use super::rows::{Rows, RowsByKey};
+use super::rows::{self, Rows, RowsByKey};
 use super::schema::RUNS;
 use super::writer::{Run, RunWriter};
 use super::{NewRun, Outcome, RunHead, RunState};
@@ -174,7 +174,7 @@ impl Store {
     pub fn cases(&self, id: &str) -> Result<Cases, StoreError> {
         let connection = self.database.connect(Purpose::Read)?;
         let key = self.key(&connection, id)?;
-        Ok(Cases::new(connection, self.path().to_owned(), key))
+        Ok(Cases::new(connection, self.path(), key, cases::QUESTION))
     }
 
     /// The rows of the run with this id in the order of (`test_idx`, `prompt_idx`), in bounded
@@ -197,7 +197,8 @@ impl Store {
     ) -> Result<Rows, StoreError> {
         let connection = self.database.connect(Purpose::Read)?;
         let key = self.key(&connection, id)?;
-        Ok(Rows::new(connection, self.path().to_owned(), key, outcomes))
+        let question = rows::question(outcomes);
+        Ok(Rows::new(connection, self.path(), key, &question))
     }
 
     /// The rows of the run with this id by their keys.

@@ -9,7 +9,7 @@ use crate::digest::Digest;
 use crate::error::StoreError;
 use crate::paged::{OfCase, Paged};
 
-const COLUMNS: &str = "
+pub(super) const QUESTION: &str = "
 SELECT test_idx, prompt_idx, row_id, outcome, score, latency_ms, cost_usd, input_tokens,
        output_tokens, cached, records.json, identity
 FROM rows LEFT JOIN records ON records.key = rows.record
@@ -18,18 +18,6 @@ WHERE run = ?1";
 /// The rows of a run in the order of (`test_idx`, `prompt_idx`), read as they are asked for. Ends
 /// after an error.
 pub type Rows = Paged<Row>;
-
-/// What asks for the rows of a run, only those with one of `outcomes` if there are any.
-pub(super) fn question(outcomes: &[Outcome]) -> String {
-    if outcomes.is_empty() {
-        return COLUMNS.to_owned();
-    }
-    // The words are this crate's own, so they may stand in the question.
-    let words = outcomes.iter();
-    let words = words.map(|outcome| format!("'{}'", outcome.as_str()));
-    let words: Vec<String> = words.collect();
-    format!("{COLUMNS} AND outcome IN ({})", words.join(", "))
-}
 
 /// Rows of a run by their keys, in any order, each its own short question.
 #[derive(Debug)]
@@ -59,7 +47,7 @@ impl RowsByKey {
     /// When the file can't be read.
     pub fn row(&self, test_idx: u32, prompt_idx: u32) -> Result<Option<Row>, StoreError> {
         let failed = |error| StoreError::sql("read a result", &self.path, error);
-        let question = format!("{COLUMNS} AND test_idx = ?2 AND prompt_idx = ?3");
+        let question = format!("{QUESTION} AND test_idx = ?2 AND prompt_idx = ?3");
         let mut question = self.connection.prepare_cached(&question).map_err(failed)?;
         let mut found = question
             .query((self.run, test_idx, prompt_idx))

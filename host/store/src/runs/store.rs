@@ -11,7 +11,7 @@ use super::reopen::ReopenedRun;
 use super::rows::{self, Rows, RowsByKey};
 use super::schema::RUNS;
 use super::writer::{Run, RunWriter};
-use super::{NewRun, Outcome, RunHead, RunState};
+use super::{NewRun, RunHead, RunState};
 use crate::database::{Database, OpenOptions, Purpose};
 use crate::error::StoreError;
 
@@ -183,22 +183,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
     pub fn rows(&self, id: &str) -> Result<Rows, StoreError> {
-        self.rows_that_ended(id, &[])
-    }
-
-    /// Like [`Store::rows`], only those with one of these outcomes; all when none is given.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
-    pub(crate) fn rows_that_ended(
-        &self,
-        id: &str,
-        outcomes: &[Outcome],
-    ) -> Result<Rows, StoreError> {
         let connection = self.database.connect(Purpose::Read)?;
         let key = self.key(&connection, id)?;
-        let question = rows::question(outcomes);
-        Ok(Rows::new(connection, self.path(), key, &question))
+        Ok(Rows::new(connection, self.path(), key, rows::QUESTION))
     }
 
     /// The rows of the run with this id by their keys.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A place in a file that the user wrote, for messages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -21,6 +21,16 @@ pub struct Position {
 pub(crate) const COMMAND_LINE: &str = "command line";
 
 impl Position {
+    /// The beginning of a line of a file.
+    pub(crate) fn of_line(file: &Path, line: u32) -> Self {
+        Self {
+            file: file.to_owned(),
+            line,
+            column: 1,
+            key: String::new(),
+        }
+    }
+
     /// Whether both are the same place of the same file, by whatever key it is named.
     pub fn is_where(&self, other: &Self) -> bool {
         (&self.file, self.line, self.column) == (&other.file, other.line, other.column)

@@ -76,12 +76,7 @@ pub(crate) fn read<'a>(
     blanks: Blanks,
     (process, findings): (&BTreeMap<String, String>, &Findings),
 ) -> Option<Table<'a>> {
-    let at = |line| Position {
-        file: path.to_owned(),
-        line,
-        column: 1,
-        key: String::new(),
-    };
+    let at = |line| Position::of_line(path, line);
     let (delimiter, text) = match stated(text) {
         Some(stated) => stated,
         None => (char::from(delimiter(process, findings)), text),

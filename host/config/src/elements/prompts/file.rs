@@ -63,12 +63,7 @@ pub(super) fn read(
             (None, Some(label)) => format!("{label}: {shown}: {raw}"),
             (None, None) => format!("{shown}: {raw}"),
         };
-        let at = Position {
-            file: path.to_owned(),
-            line,
-            column: 1,
-            key: String::new(),
-        };
+        let at = Position::of_line(path, line);
         PromptDraft { raw, label, at }
     };
     texts.into_iter().map(draft).collect()
@@ -116,12 +111,7 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
     };
     let column = |name: &str| table.headers.iter().position(|header| header == name);
     let Some(prompt) = column("prompt") else {
-        let at = Position {
-            file: path.to_owned(),
-            line: 1,
-            column: 1,
-            key: String::new(),
-        };
+        let at = Position::of_line(path, 1);
         reading.findings.error(at, "has no column 'prompt'");
         return Vec::new();
     };

@@ -26,12 +26,7 @@ pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl
         let line = 1 + text[..at].matches('\n').count() as u32;
         let message = "holds NUL characters, which no text has";
         let help = "if it is UTF-16 without a byte order mark: save it as UTF-8";
-        let at = Position {
-            file: path.to_owned(),
-            line,
-            column: 1,
-            key: String::new(),
-        };
+        let at = Position::of_line(path, line);
         return reading.findings.error_help(at, message, help);
     }
     if let Some(table) = csv_rows::read(path, text, Blanks::Kept, with) {
@@ -47,12 +42,7 @@ pub(super) fn tests(
     reading: Reading<'_>,
     each: &mut impl FnMut(Node),
 ) {
-    let at = Position {
-        file: path.to_owned(),
-        line: 1,
-        column: 1,
-        key: String::new(),
-    };
+    let at = Position::of_line(path, 1);
     let columns: Vec<ColumnMeaning> = table
         .headers
         .iter()
@@ -179,12 +169,7 @@ type Fields = Vec<(Key, Node)>;
 
 impl File<'_> {
     fn at(&self, line: u32) -> Position {
-        Position {
-            file: self.path.to_owned(),
-            line,
-            column: 1,
-            key: String::new(),
-        }
+        Position::of_line(self.path, line)
     }
 
     /// The tree of a row.

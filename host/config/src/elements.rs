@@ -35,6 +35,8 @@ pub(crate) mod vars;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
@@ -42,7 +44,7 @@ use crate::elements::process::Runtime;
 use crate::fill::Declared;
 use crate::model::{Findings, Position, Script};
 use crate::read::entry::Entry;
-use crate::read::files::Files;
+use crate::read::files::{Files, has_extension};
 use crate::scripts::Scripts;
 
 /// What every reader of a key needs.
@@ -69,6 +71,18 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
+    /// What the file holds that a value names: YAML and JSON by their value, anything else by its text
+    /// without the white space around it.
+    pub(crate) fn content(&self, shown: &Path, named: &Entry<'_>) -> Option<Value> {
+        let (at, origin, findings) = (&named.at(), named.origin, self.findings);
+        if has_extension(shown, &["json", "yaml", "yml"]) {
+            let tree = self.files.tree(shown, at, origin, findings);
+            return tree.map(|node| node.json());
+        }
+        let text = self.files.read_named(shown, at, origin, findings);
+        text.map(|text| text.trim().into())
+    }
+
     /// Whether code may be run now: what runs it may have to be agreed to, which is noted.
     #[must_use]
     pub(crate) fn may_run(&self, script: &Script, at: &Position) -> bool {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::catalog::Catalog;
 use crate::model::{Position, Process, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, names_file, without_scheme};
+use crate::read::files::{names_file, without_scheme};
 use crate::redacted::with_redacted_provider;
 use crate::template::{Template, is_plain, verbatim, without_env};
 
@@ -377,23 +377,10 @@ impl<'a> AssertionReader<'a> {
             let files = self.reading.files;
             files.permit(&path, &entry.at(), entry.origin, findings)?;
         } else {
-            let value = self.read(&path, entry);
+            let value = self.reading.content(&path, entry);
             self.values.borrow_mut().insert(path.clone(), value);
         }
         self.copy(self.values.borrow()[&path].as_ref()?, entry)
-    }
-
-    fn read(&self, path: &Path, entry: &Entry<'_>) -> Option<Value> {
-        let Reading {
-            files, findings, ..
-        } = self.reading;
-        if has_extension(path, &["json", "yaml", "yml"]) {
-            let tree = files.tree(path, &entry.at(), entry.origin, findings);
-            tree.map(|node| node.json())
-        } else {
-            let text = files.read_named(path, &entry.at(), entry.origin, findings);
-            text.map(|text| Value::from(text.trim()))
-        }
     }
 
     /// A copy of what a file holds, unless the assertions of a test have too much of files.

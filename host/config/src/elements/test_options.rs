@@ -11,7 +11,7 @@ use super::Reading;
 use crate::model::{Findings, TrustRequest, TrustSubject, misspelt};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, names_file, without_scheme};
+use crate::read::files::{names_file, without_scheme};
 
 /// Variables are what they say: no templates in them, no `file://`, no list that stands for one
 /// case each. For data that must not be read as anything but itself.
@@ -210,18 +210,7 @@ fn is_spelt(one: &str, other: &str) -> bool {
 /// What the file holds that a value names, if it does.
 fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
     let name = entry.text().filter(|text| names_file(text))?;
-    let path = reading.files.shown(without_scheme(name));
-    if has_extension(&path, &["json", "yaml", "yml"]) {
-        let tree = reading
-            .files
-            .tree(&path, &entry.at(), entry.origin, reading.findings);
-        tree.map(|node| node.json())
-    } else {
-        let text = reading
-            .files
-            .read_named(&path, &entry.at(), entry.origin, reading.findings);
-        text.map(|text| text.trim().into())
-    }
+    reading.content(&reading.files.shown(without_scheme(name)), entry)
 }
 
 /// Whether a template can read a variable of this name.

@@ -88,12 +88,9 @@ impl<'a> AssertionReader<'a> {
     /// An `assert` list.
     pub(crate) fn list(&self, entry: &Entry<'_>) -> Vec<Check> {
         let findings = self.reading.findings;
-        if !entry.is_list() {
-            entry.mismatch(findings, "a list of assertions");
-            return Vec::new();
-        }
         self.from_files.set(0);
-        let checks: Vec<Check> = entry.items().filter_map(|item| self.check(&item)).collect();
+        let items = entry.want_items(findings, "a list of assertions");
+        let checks: Vec<Check> = items.filter_map(|item| self.check(&item)).collect();
         let size = |check: &Check| match check {
             Check::One(_) => 1,
             Check::Set { assertions, .. } => assertions.len(),

@@ -33,11 +33,7 @@ pub(crate) fn read(documents: &[Document<'_>], columns: usize) -> Vec<DerivedMet
         let Some(list) = document.root.get("derivedMetrics") else {
             continue;
         };
-        if !list.is_list() {
-            list.mismatch(findings, "a list of `{ name, value }`");
-            continue;
-        }
-        for entry in list.items() {
+        for entry in list.want_items(findings, "a list of `{ name, value }`") {
             let Some(metric) = one(&entry, document) else {
                 continue;
             };

@@ -29,11 +29,7 @@ pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extensio
         let Some(list) = document.root.get("extensions") else {
             continue;
         };
-        if !list.is_list() {
-            list.mismatch(findings, "a list of files of code");
-            continue;
-        }
-        for entry in list.items() {
+        for entry in list.want_items(findings, "a list of files of code") {
             let text = entry.want_text(findings);
             let extension = text.and_then(|text| one(&text, &entry.at(), entry.origin, document));
             extensions.extend(extension);

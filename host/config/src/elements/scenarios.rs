@@ -28,11 +28,7 @@ pub(crate) fn read(
         let Some(scenarios) = root.get("scenarios") else {
             continue;
         };
-        if !scenarios.is_list() {
-            scenarios.mismatch(tests.reading.findings, "a list of scenarios");
-            continue;
-        }
-        for entry in scenarios.items() {
+        for entry in scenarios.want_items(tests.reading.findings, "a list of scenarios") {
             one(&entry, &mut number, tests, default, found);
         }
     }

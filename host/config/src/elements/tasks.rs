@@ -75,10 +75,7 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, listed: &[Listed
             by_name: &by_name,
             config,
         };
-        if !entry.is_list() {
-            entry.mismatch(document.reading.findings, "a list of tasks");
-        }
-        for item in entry.items() {
+        for item in entry.want_items(document.reading.findings, "a list of tasks") {
             tasks.extend(reader.task(&item, &mut ids));
         }
     }

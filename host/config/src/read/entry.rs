@@ -258,6 +258,18 @@ impl<'a> Entry<'a> {
         None
     }
 
+    /// The items of a list; of anything else none, and that it is not `wanted` is reported.
+    pub(crate) fn want_items(
+        &self,
+        findings: &Findings,
+        wanted: &str,
+    ) -> impl Iterator<Item = Entry<'a>> + use<'a, '_> {
+        if !self.is_list() {
+            self.mismatch(findings, wanted);
+        }
+        self.items()
+    }
+
     /// A list of texts, or one text.
     pub(crate) fn want_texts(&self, findings: &Findings) -> Vec<String> {
         if self.is_list() {

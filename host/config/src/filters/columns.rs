@@ -22,24 +22,14 @@ pub(super) fn choose(filters: &Filters, chosen: &mut Chosen, findings: &Findings
     let mut wanted = vec![true; chosen.columns.len()];
     if let Some(pattern) = &filters.prompts {
         let names = |column: &Column| column.prompt.names().map(str::to_owned);
-        let filter = format!("--filter-prompts {pattern}");
-        narrow(
-            chosen,
-            &mut wanted,
-            pattern,
-            (&filter, "prompts"),
-            &names,
-            findings,
-        )?;
+        narrow(chosen, &mut wanted, (pattern, "prompts"), &names, findings)?;
     }
     if let Some(pattern) = &filters.providers {
         let names = |column: &Column| column.provider.names().map(str::to_owned);
-        let filter = format!("--filter-providers {pattern}");
         narrow(
             chosen,
             &mut wanted,
-            pattern,
-            (&filter, "providers"),
+            (pattern, "providers"),
             &names,
             findings,
         )?;
@@ -73,8 +63,7 @@ pub(super) fn choose(filters: &Filters, chosen: &mut Chosen, findings: &Findings
 fn narrow(
     chosen: &mut Chosen,
     wanted: &mut [bool],
-    pattern: &Pattern,
-    (filter, what): (&str, &'static str),
+    (pattern, what): (&Pattern, &'static str),
     names: &dyn Fn(&Column) -> [String; 2],
     findings: &Findings,
 ) -> Option<()> {
@@ -98,7 +87,7 @@ fn narrow(
     }
     let help = format!("there are: {}", listed.join(", "));
     let narrowing = Narrowing {
-        filter: filter.to_owned(),
+        filter: format!("--filter-{what} {pattern}"),
         kept: kept.len(),
         of: all.len(),
         what,

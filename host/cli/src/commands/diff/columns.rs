@@ -45,13 +45,11 @@ pub(super) struct Change<'a> {
 
 impl<'a> Change<'a> {
     fn new(of: &'static str, name: impl Into<String>, before: Value, after: Value) -> Self {
-        let name = name.into();
-        let (before, after) = (Cow::Owned(before), Cow::Owned(after));
         Self {
             of,
-            name,
-            before,
-            after,
+            name: name.into(),
+            before: Cow::Owned(before),
+            after: Cow::Owned(after),
         }
     }
 
@@ -60,13 +58,11 @@ impl<'a> Change<'a> {
             .iter()
             .map(|key| visible::cut(key, KEY_CHARS))
             .collect();
-        let name = visible::cut_middle(&keys.join(" "), PATH_CHARS).into_owned();
-        let (before, after) = (Cow::Borrowed(before), Cow::Borrowed(after));
         Self {
             of,
-            name,
-            before,
-            after,
+            name: visible::cut_middle(&keys.join(" "), PATH_CHARS).into_owned(),
+            before: Cow::Borrowed(before),
+            after: Cow::Borrowed(after),
         }
     }
 

@@ -34,11 +34,7 @@ pub(crate) fn of(store: &Store, id: &str) -> Result<Agreement, StoreError> {
             .or_default()
             .add(passed, thumb);
         let record = Record::read(&row.record_json);
-        for component in record
-            .grading_result
-            .iter()
-            .flat_map(|it| &it.component_results)
-        {
+        for component in record.components() {
             if !component.skipped && component.error_code.is_none() {
                 let pairs = all.entry(component.name().to_owned()).or_default();
                 pairs.add(component.pass, thumb);

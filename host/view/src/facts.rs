@@ -54,11 +54,7 @@ fn text(record: &Record, answer: &str) -> String {
     for value in record.vars.values() {
         add(&text_of(value));
     }
-    for component in record
-        .grading_result
-        .iter()
-        .flat_map(|it| &it.component_results)
-    {
+    for component in record.components() {
         add(component.name());
         add(&component.reason);
     }

@@ -126,6 +126,18 @@ impl Record {
             .unwrap_or_default()
     }
 
+    /// What each assertion came to.
+    pub(crate) fn components(&self) -> &[Component] {
+        let grading = self.grading_result.as_ref();
+        grading.map_or(&[], |it| &it.component_results)
+    }
+
+    /// What the grade says of the whole; empty where there is none.
+    pub(crate) fn reason(&self) -> &str {
+        let grading = self.grading_result.as_ref();
+        grading.map_or("", |it| &it.reason)
+    }
+
     /// What somebody called the test.
     pub(crate) fn description(&self) -> Option<&str> {
         self.test_case.get("description").and_then(Value::as_str)

@@ -161,16 +161,7 @@ fn neighbours(
 
 /// Why it ended as it did.
 fn verdict(row: &Row, record: &Record) -> Markup {
-    let components = record
-        .grading_result
-        .as_ref()
-        .map(|it| it.component_results.as_slice())
-        .unwrap_or_default();
-    let reason = record
-        .grading_result
-        .as_ref()
-        .map(|it| it.reason.as_str())
-        .unwrap_or_default();
+    let (components, reason) = (record.components(), record.reason());
     html! {
         section aria-label="Verdict" {
             h2 { "Verdict" }

@@ -303,7 +303,7 @@ fn case(
     let link = |run: &RunInfo, row: &runner_store::Row, record: &Record| {
         html! {
             p { a href={ "/runs/" (segment(&run.id)) "/cases/" (row.test_idx) "/" (row.prompt_idx) } { (badge(word(row.outcome))) " test " (row.test_idx) ", column " (row.prompt_idx) } " " span.score { (score(Some(row.score))) } }
-            @if row.outcome != runner_store::Outcome::Passed { p.why { (super::block(&visible::cut(record.error.as_deref().or(record.grading_result.as_ref().map(|it| it.reason.as_str())).unwrap_or_default(), 300))) } }
+            @if row.outcome != runner_store::Outcome::Passed { p.why { (super::block(&visible::cut(record.error.as_deref().unwrap_or(record.reason()), 300))) } }
         }
     };
     let answers = words::beside(&told(&old), &told(&new));

@@ -112,11 +112,7 @@ fn cell(address: &str, row: &Row, record: &Record) -> Markup {
     let word = word(row.outcome);
     let answer = record.answer();
     let error = record.error.as_deref().unwrap_or_default();
-    let reason = record
-        .grading_result
-        .as_ref()
-        .map(|it| it.reason.as_str())
-        .unwrap_or_default();
+    let reason = record.reason();
     let mut facts = Vec::new();
     facts.extend(
         row.latency_ms

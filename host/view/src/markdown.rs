@@ -18,52 +18,39 @@ pub(crate) fn render(text: &str) -> Markup {
     PreEscaped(written)
 }
 
-/// Whether the event that opened a picture was left as one; for those that are open.
+/// The event without what could do harm. `open` has for each picture that is open whether it was left
+/// as one.
 fn harmless<'a>(event: Event<'a>, open: &mut Vec<bool>) -> Event<'a> {
+    if let Event::Start(Tag::Image { dest_url, .. }) = &event {
+        let shown = is_picture(dest_url);
+        open.push(shown);
+        if shown {
+            return event;
+        }
+    }
     match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
         Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
-        Event::Start(Tag::Link {
-            link_type,
-            dest_url,
-            title,
-            id,
-        }) => Event::Start(Tag::Link {
+        Event::Start(
+            Tag::Link {
+                link_type,
+                dest_url,
+                title,
+                id,
+            }
+            | Tag::Image {
+                link_type,
+                dest_url,
+                title,
+                id,
+            },
+        ) => Event::Start(Tag::Link {
             link_type,
             dest_url: target(link_type, dest_url),
             title,
             id,
         }),
-        Event::Start(Tag::Image {
-            link_type,
-            dest_url,
-            title,
-            id,
-        }) => {
-            let shown = is_picture(&dest_url);
-            open.push(shown);
-            let dest_url = if shown {
-                dest_url
-            } else {
-                target(link_type, dest_url)
-            };
-            Event::Start(if shown {
-                Tag::Image {
-                    link_type,
-                    dest_url,
-                    title,
-                    id,
-                }
-            } else {
-                Tag::Link {
-                    link_type,
-                    dest_url,
-                    title,
-                    id,
-                }
-            })
-        }
         Event::End(TagEnd::Image) if open.pop() == Some(false) => Event::End(TagEnd::Link),
         other => other,
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_eval::event::{Consumer, Event};
 use runner_eval::record::{CaseRecord, Outcome};
+pub(crate) use runner_eval::text_of;
 use runner_view::pairing;
 use serde_json::Value;
 
@@ -286,14 +287,6 @@ pub(crate) fn error_text(record: &CaseRecord) -> String {
         // The message of a plugin's fault holds its code already.
         Some(code) if !message.contains(&*code.word()) => format!("{code}: {message}"),
         _ => message.to_owned(),
-    }
-}
-
-/// A string as it is, another value as compact JSON.
-pub(crate) fn text_of(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 

@@ -83,3 +83,4 @@ pub use error::RunError;
 pub use forecast::{ColumnForecast, Forecast, forecast};
 pub use masking::without_secrets;
 pub use prepare::{Preparation, Prepared, RunRequest, Settled, Unsettled, prepare};
+pub use request::text as text_of;

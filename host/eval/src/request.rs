@@ -75,7 +75,7 @@ pub(crate) fn json(value: &impl Serialize) -> String {
 }
 
 /// A string as it is, anything else as compact JSON.
-pub(crate) fn text(value: &Value) -> String {
+pub fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

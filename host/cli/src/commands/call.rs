@@ -7,6 +7,7 @@ use runner_gateway::Exchanges;
 use serde_json::{Map, Value, json};
 
 use super::Setting;
+use super::eval::texts;
 use super::fixtures::{Fixture, Tape};
 use super::trial::{Outcome, Subject, Trial};
 use crate::arguments::Call;
@@ -88,20 +89,13 @@ fn trial(arguments: &Call, subject: &Subject) -> Result<Trial, Failure> {
         config: config.clone().unwrap_or_default(),
         grader: grader.clone(),
         permissions: permissions(arguments, subject)?,
-        models: named(allow_llm),
+        models: texts(allow_llm),
     })
 }
 
 /// What is JSON is a value; anything else is text.
 fn json_or_text(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
-}
-
-fn named(pairs: &[(String, String)]) -> Map<String, Value> {
-    let pairs = pairs.iter();
-    pairs
-        .map(|(name, value)| (name.clone(), value.as_str().into()))
-        .collect()
 }
 
 /// The flags as `permissions` of a config.

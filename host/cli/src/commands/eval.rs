@@ -272,7 +272,8 @@ fn inputs(
     })
 }
 
-fn texts(pairs: &[(String, String)]) -> Map<String, Value> {
+/// What was given by name, as JSON.
+pub(super) fn texts(pairs: &[(String, String)]) -> Map<String, Value> {
     let pairs = pairs.iter();
     pairs
         .map(|(name, value)| (name.clone(), value.as_str().into()))

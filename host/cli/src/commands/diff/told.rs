@@ -273,14 +273,12 @@ pub(super) fn significances(totals: &Totals) -> Vec<String> {
 
 /// A case that broke: what it is, and why.
 pub(super) fn example(case: &Compared<'_>) -> (String, String) {
-    let after = case.after;
-    let name = format!(
-        "test {}, column {}{}",
-        after.test_idx,
-        after.prompt_idx,
-        named(case.record)
-    );
-    (name, reasons(case.record).join("; "))
+    (name(case), reasons(case.record).join("; "))
+}
+
+fn name(case: &Compared<'_>) -> String {
+    let (test, column) = (case.after.test_idx, case.after.prompt_idx);
+    format!("test {test}, column {column}{}", named(case.record))
 }
 
 fn title(kind: Kind) -> &'static str {
@@ -297,12 +295,6 @@ fn title(kind: Kind) -> &'static str {
 /// One case: what it is, and what it was and is.
 fn line(case: &Compared<'_>) -> String {
     let (before, after) = (case.before, case.after);
-    let name = format!(
-        "test {}, column {}{}",
-        after.test_idx,
-        after.prompt_idx,
-        named(case.record)
-    );
     let mut facts = Vec::new();
     if before.outcome != after.outcome {
         facts.push(format!(
@@ -330,7 +322,7 @@ fn line(case: &Compared<'_>) -> String {
     if !case.causes.is_empty() {
         facts.push(format!("changed: {}", case.causes.join(", ")));
     }
-    let mut text = format!("  {}\n", visible::line(&name));
+    let mut text = format!("  {}\n", visible::line(&name(case)));
     if !facts.is_empty() {
         let _ = writeln!(text, "    {}", visible::line(&facts.join("; ")));
     }

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use runner_config::plan::CaseId;
 use runner_config::{FilesRead, Given, LoadRequest, MadeConfig, Overrides, TrustSubject};
 use runner_eval::beginning::Beginning;
 use runner_eval::event::{Consumer, Event, LogLine};
@@ -83,7 +82,9 @@ pub(in crate::commands) fn single(
     };
     runtime.block_on(settled.run(request)).map_err(unfinished)?;
     let Told { records, log } = std::mem::take(&mut *seen.lock());
-    let record = records.into_iter().find(|record| is_first(record));
+    // What else may be asked has columns of its own, without a case.
+    let is_first = |record: &Arc<CaseRecord>| (record.test_idx, record.prompt_idx) == (0, 0);
+    let record = records.into_iter().find(is_first);
     Ok(Single {
         record: record.context("the case did not end")?,
         log,
@@ -169,15 +170,6 @@ fn request(made: MadeConfig, setting: &Setting) -> Result<LoadRequest, Failure> 
             ..Agreements::default()
         },
     })
-}
-
-/// The case of the first column: what else may be asked has columns of its own, without a case.
-fn is_first(record: &CaseRecord) -> bool {
-    let first = CaseId {
-        test_idx: 0,
-        prompt_idx: 0,
-    };
-    (record.test_idx, record.prompt_idx) == (first.test_idx, first.prompt_idx)
 }
 
 /// Why the config can't be run. What would grant a component more is another thing here than in a config.

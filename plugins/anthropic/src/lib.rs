@@ -8,7 +8,7 @@
 
 use plugin_model_api::claude::{answer, body};
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{failure, schema};
+use plugin_model_api::{failure, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -117,10 +117,8 @@ fn named(target: &Target) -> Result<&str, Error> {
     // that a gateway calls otherwise are named behind `messages:`.
     let unknown = named.split_once(':').map(|(first, _)| first);
     if let Some(absent) = absent.or(unknown.filter(|_| form.is_none())) {
-        let id = &target.id;
-        return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; write `anthropic:messages:MODEL`, or call an agent from a provider of your own (`file://agent.mjs`)"
-        )));
+        let instead = "write `anthropic:messages:MODEL`, or call an agent from a provider of your own (`file://agent.mjs`)";
+        return Err(forms::absent(target, absent, instead));
     }
     Ok(named)
 }

@@ -8,7 +8,7 @@ mod place;
 
 use plugin_model_api::chat::{self, Dialect};
 use plugin_model_api::knobs::{self, Api, Knobs, Refused};
-use plugin_model_api::{embeddings, schema};
+use plugin_model_api::{embeddings, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -107,10 +107,7 @@ impl Provider for Azure {
     ) -> Result<Completion, Error> {
         let (vectors, named) = form(target)?;
         if vectors {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-            )));
+            return Err(forms::makes_vectors(target));
         }
         let mut knobs = Knobs::read(&API, target, request)?;
         let deployment = knobs.model(target, named)?;
@@ -140,10 +137,7 @@ impl ProviderEmbed for Azure {
     ) -> Result<Embeddings, Error> {
         let (vectors, named) = form(target)?;
         if !vectors {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `azure:embedding:DEPLOYMENT`"
-            )));
+            return Err(forms::no_vectors(target, "azure:embedding:DEPLOYMENT"));
         }
         let mut knobs = Knobs::read_target(&API, target)?;
         let deployment = knobs.model(target, named)?;
@@ -160,10 +154,8 @@ fn form(target: &Target) -> Result<(bool, &str), Error> {
     // A deployment's name has no colon, so what stands before one is meant as a form.
     let unknown = named.split_once(':').map(|(first, _)| first);
     if let Some(absent) = absent.or(unknown.filter(|_| form.is_none())) {
-        let id = &target.id;
-        return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; write `azure:chat:DEPLOYMENT`"
-        )));
+        let instead = "write `azure:chat:DEPLOYMENT`";
+        return Err(forms::absent(target, absent, instead));
     }
     Ok((form.is_some_and(|form| form != "chat"), named))
 }

@@ -16,7 +16,7 @@ mod vectors;
 use plugin_model_api::aws;
 use plugin_model_api::knobs::{self, Api, Knobs, Refused};
 use plugin_model_api::path::segment;
-use plugin_model_api::schema;
+use plugin_model_api::{forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -132,10 +132,7 @@ impl Provider for Bedrock {
     ) -> Result<Completion, Error> {
         let (form, named) = form(target)?;
         if form == Form::Vectors {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-            )));
+            return Err(forms::makes_vectors(target));
         }
         let (mut knobs, system) = read(Knobs::read(&API, target, request)?)?;
         let model = knobs.model(target, named)?;
@@ -154,10 +151,7 @@ impl ProviderEmbed for Bedrock {
     ) -> Result<Embeddings, Error> {
         let (form, named) = form(target)?;
         if form != Form::Vectors {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `bedrock:embeddings:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "bedrock:embeddings:MODEL"));
         }
         let (mut knobs, _) = read(Knobs::read_target(&API, target)?)?;
         let model = knobs.model(target, named)?;
@@ -174,12 +168,7 @@ enum Form {
 
 /// The form that an id asks for, and the model that it names. Names of models have colons.
 fn form(target: &Target) -> Result<(Form, &str), Error> {
-    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
-        let id = &target.id;
-        return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; write `bedrock:MODEL`"
-        )));
-    }
+    forms::refuse(target, &ABSENT, "write `bedrock:MODEL`")?;
     let (vectors, named) = knobs::kind(&target.name, &["embedding", "embeddings"]);
     if vectors.is_some() {
         return Ok((Form::Vectors, named));

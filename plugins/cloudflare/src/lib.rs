@@ -9,7 +9,7 @@ mod place;
 
 use plugin_model_api::chat::{self, Dialect};
 use plugin_model_api::knobs::{self, Refused};
-use plugin_model_api::{completions, embeddings, schema};
+use plugin_model_api::{completions, embeddings, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, ErrorCode, Info, Provider, Request, Target,
@@ -102,12 +102,7 @@ impl Provider for Cloudflare {
         let answered = match place.form {
             Form::Chat => chat::complete(&DIALECT, &knobs, "/chat/completions", &model, request),
             Form::Completion => completions::complete(&knobs, &model, request),
-            Form::Embedding => {
-                let id = &target.id;
-                Err(Error::unsupported(format!(
-                    "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-                )))
-            }
+            Form::Embedding => Err(forms::makes_vectors(target)),
         };
         answered.map_err(by_number)
     }
@@ -121,10 +116,7 @@ impl ProviderEmbed for Cloudflare {
     ) -> Result<Embeddings, Error> {
         let place = Place::of(target)?;
         if place.form != Form::Embedding {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `cloudflare-ai:embedding:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "cloudflare-ai:embedding:MODEL"));
         }
         let mut knobs = knobs::Knobs::read_target(&place.api(), target)?;
         let model = knobs.model(target, place.named)?;

@@ -10,7 +10,7 @@ mod body;
 mod vectors;
 
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{failure, schema};
+use plugin_model_api::{failure, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, ErrorCode, Info, Provider, Request, Target,
@@ -102,10 +102,7 @@ impl Provider for Cohere {
     ) -> Result<Completion, Error> {
         let (form, named) = knobs::kind(&target.name, &FORMS);
         if makes_vectors(form) {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-            )));
+            return Err(forms::makes_vectors(target));
         }
         let mut knobs = of_version_2(Knobs::read(&API, target, request)?);
         let model = knobs.model(target, named)?;
@@ -125,10 +122,7 @@ impl ProviderEmbed for Cohere {
     ) -> Result<Embeddings, Error> {
         let (form, named) = knobs::kind(&target.name, &FORMS);
         if !makes_vectors(form) {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `cohere:embedding:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "cohere:embedding:MODEL"));
         }
         let mut knobs = of_version_2(Knobs::read_target(&API, target)?);
         let model = knobs.model(target, named)?;

@@ -13,7 +13,7 @@ mod vectors;
 use plugin_model_api::gemini::{self, answer, body};
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::path::segment;
-use plugin_model_api::schema;
+use plugin_model_api::{forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -98,10 +98,7 @@ impl Provider for Google {
     ) -> Result<Completion, Error> {
         let (form, named) = form(target)?;
         if form == Some("embedding") {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-            )));
+            return Err(forms::makes_vectors(target));
         }
         let mut knobs = Knobs::read(&API, target, request)?;
         let model = knobs.model(target, named)?;
@@ -126,10 +123,7 @@ impl ProviderEmbed for Google {
     ) -> Result<Embeddings, Error> {
         let (form, named) = form(target)?;
         if form != Some("embedding") {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `google:embedding:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "google:embedding:MODEL"));
         }
         let mut knobs = Knobs::read_target(&API, target)?;
         let model = knobs.model(target, named)?;
@@ -142,12 +136,7 @@ impl ProviderEmbed for Google {
 
 /// The form that an id asks for, and the model that it names.
 fn form(target: &Target) -> Result<(Option<&'static str>, &str), Error> {
-    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
-        let id = &target.id;
-        return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; write `google:MODEL`"
-        )));
-    }
+    forms::refuse(target, &ABSENT, "write `google:MODEL`")?;
     let (form, named) = knobs::kind(&target.name, &["embedding", "embeddings", "image"]);
     let form = form.map(|form| if form == "image" { form } else { "embedding" });
     Ok((form, named))

@@ -15,7 +15,7 @@ mod task;
 mod vectors;
 
 use plugin_model_api::knobs::{self, Api, Knobs, Refused};
-use plugin_model_api::{chat, schema};
+use plugin_model_api::{chat, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -138,12 +138,10 @@ impl ProviderEmbed for HuggingFace {
         match task {
             Task::FeatureExtraction => vectors::extract(&knobs, &model, inputs),
             Task::SentenceSimilarity => vectors::compare(&knobs, &model, inputs),
-            _ => {
-                let id = &target.id;
-                Err(Error::unsupported(format!(
-                    "`{id}` makes no vectors; write `huggingface:feature-extraction:MODEL`"
-                )))
-            }
+            _ => Err(forms::no_vectors(
+                target,
+                "huggingface:feature-extraction:MODEL",
+            )),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! not a component of its own.
 //!
 //! [`knobs`] reads a provider's config, [`failure`] turns what an API says went wrong into an
-//! error that the host can act on. Both are for every API. [`chat`] is the shape of OpenAI's
+//! error that the host can act on, [`forms`] says what an id asks for in vain. They are for every API. [`chat`] is the shape of OpenAI's
 //! chat completions, which half of the industry speaks: it takes [`messages`] and [`body`] to write,
 //! [`answer`] to read, and a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
 //! [`completions`] are the same for vectors and for continuations. A [`server::Server`] is a
@@ -26,6 +26,7 @@ pub mod client;
 pub mod completions;
 pub mod embeddings;
 pub mod failure;
+pub mod forms;
 pub mod gemini;
 pub mod knobs;
 pub mod messages;

@@ -11,7 +11,7 @@ use runner_plugin_embed::Embeddings;
 use crate::chat::{self, Dialect};
 use crate::knobs::{self, Api, Knobs, Refused};
 use crate::path::segment;
-use crate::{completions, embeddings};
+use crate::{completions, embeddings, forms};
 
 /// The config key of the address.
 const ADDRESS: &str = "apiBaseUrl";
@@ -185,12 +185,7 @@ impl Server {
                 chat::complete(&self.dialect, &knobs, "/chat/completions", &model, request)
             }
             Form::Completion => completions::complete(&knobs, &model, request),
-            Form::Embedding => {
-                let id = &target.id;
-                Err(Error::unsupported(format!(
-                    "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-                )))
-            }
+            Form::Embedding => Err(forms::makes_vectors(target)),
         }
     }
 
@@ -228,10 +223,8 @@ impl Server {
             }
             None if !self.absent.contains(&first) => Ok((Form::Chat, &target.name)),
             _ => {
-                let (id, prefix) = (&target.id, self.prefixes[0]);
-                Err(Error::unsupported(format!(
-                    "`{id}` is not supported: the plugin has no form `{first}`; write `{prefix}:MODEL`"
-                )))
+                let instead = format!("write `{}:MODEL`", self.prefixes[0]);
+                Err(forms::absent(target, first, &instead))
             }
         }
     }

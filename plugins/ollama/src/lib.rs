@@ -12,7 +12,7 @@ mod body;
 
 use plugin_model_api::embeddings::vector;
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{failure, schema};
+use plugin_model_api::{failure, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, Error, ErrorCode, Info, Provider, Request, Target, Usage, http,
@@ -79,12 +79,7 @@ impl Provider for Ollama {
                 let response = check(&knobs.post("/api/chat", &body, &model).send()?)?;
                 answer::of_chat(&response, body["format"].is_object())
             }
-            Some("embedding" | "embeddings") => {
-                let id = &target.id;
-                Err(Error::unsupported(format!(
-                    "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-                )))
-            }
+            Some("embedding" | "embeddings") => Err(forms::makes_vectors(target)),
             _ => {
                 let body = body::generate(&knobs, &model, request)?;
                 let response = check(&knobs.post("/api/generate", &body, &model).send()?)?;
@@ -102,10 +97,7 @@ impl ProviderEmbed for Ollama {
     ) -> Result<Embeddings, Error> {
         let (form, named) = knobs::kind(&target.name, &FORMS);
         if !matches!(form, Some("embedding" | "embeddings")) {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `ollama:embeddings:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "ollama:embeddings:MODEL"));
         }
         let mut knobs = Knobs::read_target(&API, target)?;
         let model = knobs.model(target, named)?;

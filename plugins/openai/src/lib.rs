@@ -15,7 +15,7 @@ mod moderation;
 mod responses;
 
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{chat, completions, embeddings, schema};
+use plugin_model_api::{chat, completions, embeddings, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -121,12 +121,7 @@ impl Provider for OpenAi {
             "completion" => completions::complete(&knobs, &model, request),
             "moderation" => moderation::complete(&knobs, &model, request),
             "image" => image::complete(&knobs, &model, request),
-            "embedding" | "embeddings" => {
-                let id = &target.id;
-                Err(Error::unsupported(format!(
-                    "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-                )))
-            }
+            "embedding" | "embeddings" => Err(forms::makes_vectors(target)),
             _ => chat::complete(&chat::OPENAI, &knobs, "/chat/completions", &model, request),
         }
     }
@@ -140,10 +135,7 @@ impl ProviderEmbed for OpenAi {
     ) -> Result<Embeddings, Error> {
         let (form, named) = form(target)?;
         if !matches!(form, "embedding" | "embeddings") {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `openai:embedding:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "openai:embedding:MODEL"));
         }
         let mut knobs = with_organization(Knobs::read_target(&API, target)?);
         let model = knobs.model(target, named)?;
@@ -153,13 +145,7 @@ impl ProviderEmbed for OpenAi {
 
 /// The form that an id asks for, and the model that it names.
 fn form(target: &Target) -> Result<(&'static str, &str), Error> {
-    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
-        let id = &target.id;
-        return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; it has {}",
-            FORMS.join(", ")
-        )));
-    }
+    forms::refuse(target, &ABSENT, &format!("it has {}", FORMS.join(", ")))?;
     let (form, named) = knobs::kind(&target.name, &FORMS);
     let unsaid = if WITHOUT_CHAT.contains(&named) {
         "completion"

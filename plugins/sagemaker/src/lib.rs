@@ -11,7 +11,7 @@ mod vectors;
 use plugin_model_api::aws;
 use plugin_model_api::knobs::{self, Api, Knobs, Refused};
 use plugin_model_api::path::segment;
-use plugin_model_api::schema;
+use plugin_model_api::{forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{CallContext, Completion, Error, Info, Provider, Request, Target, http};
 use runner_plugin_embed::{Embeddings, ProviderEmbed};
@@ -112,10 +112,7 @@ impl Provider for SageMaker {
         let knobs = read(Knobs::read(&API, target, request)?)?;
         let asked = Asked::of(target, &knobs)?;
         let Some(kind) = asked.kind else {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-            )));
+            return Err(forms::makes_vectors(target));
         };
         let body = body::of(kind, &knobs, request);
         let response = asked.post(&knobs, &body).send()?;
@@ -141,10 +138,7 @@ impl ProviderEmbed for SageMaker {
         let knobs = read(Knobs::read_target(&API, target)?)?;
         let asked = Asked::of(target, &knobs)?;
         if asked.kind.is_some() {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `sagemaker:embedding:ENDPOINT`"
-            )));
+            return Err(forms::no_vectors(target, "sagemaker:embedding:ENDPOINT"));
         }
         let bodies = inputs.iter().map(|text| vectors::body(&knobs, text));
         let requests = bodies.map(|body| asked.post(&knobs, &body));

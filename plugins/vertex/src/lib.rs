@@ -9,7 +9,7 @@ mod place;
 mod vectors;
 
 use plugin_model_api::knobs::{self, Api, Knobs, Refused};
-use plugin_model_api::{chat, claude, failure, gemini, schema};
+use plugin_model_api::{chat, claude, failure, forms, gemini, schema};
 use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -127,10 +127,7 @@ impl Provider for Vertex {
     ) -> Result<Completion, Error> {
         let (vectors, named) = form(target)?;
         if vectors {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-            )));
+            return Err(forms::makes_vectors(target));
         }
         let mut knobs = Knobs::read(&API, target, request)?;
         let model = knobs.model(target, named)?;
@@ -159,10 +156,7 @@ impl ProviderEmbed for Vertex {
     ) -> Result<Embeddings, Error> {
         let (vectors, named) = form(target)?;
         if !vectors {
-            let id = &target.id;
-            return Err(Error::unsupported(format!(
-                "`{id}` makes no vectors; write `vertex:embedding:MODEL`"
-            )));
+            return Err(forms::no_vectors(target, "vertex:embedding:MODEL"));
         }
         let mut knobs = Knobs::read_target(&API, target)?;
         let model = knobs.model(target, named)?;
@@ -201,12 +195,7 @@ fn ask_claude(
 
 /// Checks whether an id asks for vectors, and the model that it names.
 fn form(target: &Target) -> Result<(bool, &str), Error> {
-    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
-        let id = &target.id;
-        return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; write `vertex:MODEL`"
-        )));
-    }
+    forms::refuse(target, &ABSENT, "write `vertex:MODEL`")?;
     let (form, named) = knobs::kind(&target.name, &["chat", "embedding", "embeddings"]);
     Ok((form.is_some_and(|form| form != "chat"), named))
 }

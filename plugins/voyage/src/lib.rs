@@ -4,7 +4,7 @@
 //! every model makes vectors and none answers, and ids have no form in them.
 
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{embeddings, schema};
+use plugin_model_api::{embeddings, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -59,10 +59,7 @@ impl Provider for Voyage {
     }
 
     fn complete(target: &Target, _: &Request, _: &CallContext) -> Result<Completion, Error> {
-        let id = &target.id;
-        Err(Error::unsupported(format!(
-            "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
-        )))
+        Err(forms::makes_vectors(target))
     }
 }
 

@@ -10,6 +10,15 @@ use crate::wire::meta::exports::runner::plugin::meta as wire;
 
 pub use wire::{AssertionType, CredentialWant, Info, Inputs, SettingWant, Wants};
 
+/// An [`Info`] with the version and the licence of the package that says it.
+#[macro_export]
+macro_rules! package_info {
+    ($name:expr, $description:expr $(,)?) => {
+        $crate::Info::new($name, env!("CARGO_PKG_VERSION"), $description)
+            .license(env!("CARGO_PKG_LICENSE"))
+    };
+}
+
 impl Info {
     /// A plugin that serves nothing and wants nothing yet. `name` is lower-case kebab and the
     /// default alias in configs; `version` is usually `env!("CARGO_PKG_VERSION")`.

@@ -18,12 +18,10 @@ pub struct Answer;
 
 impl Assertion for Answer {
     fn describe() -> Info {
-        Info::new(
+        runner_plugin::package_info!(
             "answer",
-            env!("CARGO_PKG_VERSION"),
-            "Compares what stands in the last <answer>…</answer> with the correct answers.",
+            "Compares what stands in the last <answer>…</answer> with the correct answers."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .assertion_type(AssertionType::new("answer").value_schema(&value_schema()))
     }
 

@@ -47,32 +47,27 @@ impl Provider for Anthropic {
         )
         .env_key("apiKeyEnvar")
         .value_key("apiKey");
-        Info::new(
-            "anthropic",
-            env!("CARGO_PKG_VERSION"),
-            "The Messages API of Anthropic.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"))
-        .prefix("anthropic")
-        .host(API.base_url)
-        .base(API.base_url)
-        .host_from("apiBaseUrl")
-        .credential(key)
-        .setting("ANTHROPIC_BASE_URL", "apiBaseUrl")
-        .config_schema(&schema::config(&json!({
-            "max_tokens": { "type": "integer", "minimum": 1 },
-            "top_k": { "type": "integer", "minimum": 0 },
-            "stop_sequences": { "type": "array", "items": { "type": "string" } },
-            "thinking": { "type": "object" },
-            "tools": { "type": "array", "items": { "type": "object" } },
-            "tool_choice": { "type": ["string", "object"] },
-            "output_format": { "type": "object" },
-            "output_config": { "type": "object" },
-            "metadata": { "type": "object" },
-            "effort": { "type": "string" },
-            "beta": { "type": "array", "items": { "type": "string" } },
-            "extra_body": { "type": "object" }
-        })))
+        runner_plugin::package_info!("anthropic", "The Messages API of Anthropic.")
+            .prefix("anthropic")
+            .host(API.base_url)
+            .base(API.base_url)
+            .host_from("apiBaseUrl")
+            .credential(key)
+            .setting("ANTHROPIC_BASE_URL", "apiBaseUrl")
+            .config_schema(&schema::config(&json!({
+                "max_tokens": { "type": "integer", "minimum": 1 },
+                "top_k": { "type": "integer", "minimum": 0 },
+                "stop_sequences": { "type": "array", "items": { "type": "string" } },
+                "thinking": { "type": "object" },
+                "tools": { "type": "array", "items": { "type": "object" } },
+                "tool_choice": { "type": ["string", "object"] },
+                "output_format": { "type": "object" },
+                "output_config": { "type": "object" },
+                "metadata": { "type": "object" },
+                "effort": { "type": "string" },
+                "beta": { "type": "array", "items": { "type": "string" } },
+                "extra_body": { "type": "object" }
+            })))
     }
 
     fn check_config(config: &Value) -> Vec<(String, String)> {

@@ -60,31 +60,26 @@ impl Provider for Azure {
         )
         .env_key("apiKeyEnvar")
         .value_key("apiKey");
-        Info::new(
-            "azure",
-            env!("CARGO_PKG_VERSION"),
-            "Chat completions and embeddings of Azure OpenAI.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"))
-        .prefix("azure")
-        .prefix("azureopenai")
-        .host("https://*.openai.azure.com")
-        .host("https://*.cognitiveservices.azure.com")
-        .host("https://*.services.ai.azure.com")
-        .host_from("apiBaseUrl")
-        .credential(key)
-        .further_env(KEY, "AZURE_OPENAI_API_KEY")
-        .setting("AZURE_API_BASE_URL", "apiBaseUrl")
-        .setting("AZURE_OPENAI_BASE_URL", "apiBaseUrl")
-        .setting("AZURE_API_HOST", "apiHost")
-        .setting("AZURE_OPENAI_API_HOST", "apiHost")
-        .config_schema(&schema::chat(&json!({
-            "apiHost": { "type": "string", "minLength": 1 },
-            "apiVersion": { "type": "string", "pattern": "^[A-Za-z0-9.-]+$" },
-            "isReasoningModel": { "type": "boolean" },
-            "o1": { "type": "boolean" },
-            "data_sources": { "type": "array", "items": { "type": "object" } }
-        })))
+        runner_plugin::package_info!("azure", "Chat completions and embeddings of Azure OpenAI.")
+            .prefix("azure")
+            .prefix("azureopenai")
+            .host("https://*.openai.azure.com")
+            .host("https://*.cognitiveservices.azure.com")
+            .host("https://*.services.ai.azure.com")
+            .host_from("apiBaseUrl")
+            .credential(key)
+            .further_env(KEY, "AZURE_OPENAI_API_KEY")
+            .setting("AZURE_API_BASE_URL", "apiBaseUrl")
+            .setting("AZURE_OPENAI_BASE_URL", "apiBaseUrl")
+            .setting("AZURE_API_HOST", "apiHost")
+            .setting("AZURE_OPENAI_API_HOST", "apiHost")
+            .config_schema(&schema::chat(&json!({
+                "apiHost": { "type": "string", "minLength": 1 },
+                "apiVersion": { "type": "string", "pattern": "^[A-Za-z0-9.-]+$" },
+                "isReasoningModel": { "type": "boolean" },
+                "o1": { "type": "boolean" },
+                "data_sources": { "type": "array", "items": { "type": "object" } }
+            })))
     }
 
     fn check_config(config: &Value) -> Vec<(String, String)> {

@@ -81,12 +81,10 @@ impl Provider for Bedrock {
             "to call the API in your name",
         )
         .value_key("apiKey");
-        let info = Info::new(
+        let info = runner_plugin::package_info!(
             "bedrock",
-            env!("CARGO_PKG_VERSION"),
-            "Amazon Bedrock: the Converse API, and embeddings.",
+            "Amazon Bedrock: the Converse API, and embeddings."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("bedrock")
         .host("https://bedrock-runtime.*.amazonaws.com")
         .host("https://bedrock-runtime.*.amazonaws.com.cn")

@@ -50,8 +50,7 @@ impl Provider for Cloudflare {
     fn describe() -> Info {
         let (account, gateway) = (SETTINGS[0].0, SETTINGS[1].0);
         let summary = "Workers AI, and models of others behind an AI Gateway.";
-        let mut info = Info::new("cloudflare", env!("CARGO_PKG_VERSION"), summary)
-            .license(env!("CARGO_PKG_LICENSE"))
+        let mut info = runner_plugin::package_info!("cloudflare", summary)
             .prefix("cloudflare-ai")
             .prefix("cloudflare-gateway")
             .host(WORKERS)

@@ -54,35 +54,30 @@ impl Provider for Cohere {
             "required": ["role", "message"],
             "properties": { "role": { "type": "string" }, "message": { "type": "string" } },
         }});
-        Info::new(
-            "cohere",
-            env!("CARGO_PKG_VERSION"),
-            "Chat and embeddings of Cohere.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"))
-        .prefix("cohere")
-        .host(API.base_url)
-        .base(API.base_url)
-        .host_from("apiBaseUrl")
-        .credential(key)
-        .setting("COHERE_API_BASE_URL", "apiBaseUrl")
-        .setting("COHERE_CLIENT_NAME", "clientName")
-        .config_schema(&schema::chat(&json!({
-            "k": { "type": "integer", "minimum": 0 },
-            "p": { "type": "number" },
-            "preamble": { "type": "string" },
-            "preamble_override": { "type": "string" },
-            "chat_history": history,
-            "chatHistory": history,
-            "documents": { "type": "array", "items": { "type": ["string", "object"] } },
-            "citation_options": { "type": "object" },
-            "safety_mode": { "type": "string" },
-            "stop_sequences": { "type": "array", "items": { "type": "string" } },
-            "showDocuments": { "type": "boolean" },
-            "input_type": { "type": "string" },
-            "truncate": { "type": "string" },
-            "clientName": { "type": "string" }
-        })))
+        runner_plugin::package_info!("cohere", "Chat and embeddings of Cohere.")
+            .prefix("cohere")
+            .host(API.base_url)
+            .base(API.base_url)
+            .host_from("apiBaseUrl")
+            .credential(key)
+            .setting("COHERE_API_BASE_URL", "apiBaseUrl")
+            .setting("COHERE_CLIENT_NAME", "clientName")
+            .config_schema(&schema::chat(&json!({
+                "k": { "type": "integer", "minimum": 0 },
+                "p": { "type": "number" },
+                "preamble": { "type": "string" },
+                "preamble_override": { "type": "string" },
+                "chat_history": history,
+                "chatHistory": history,
+                "documents": { "type": "array", "items": { "type": ["string", "object"] } },
+                "citation_options": { "type": "object" },
+                "safety_mode": { "type": "string" },
+                "stop_sequences": { "type": "array", "items": { "type": "string" } },
+                "showDocuments": { "type": "boolean" },
+                "input_type": { "type": "string" },
+                "truncate": { "type": "string" },
+                "clientName": { "type": "string" }
+            })))
     }
 
     fn check_config(config: &Value) -> Vec<(String, String)> {

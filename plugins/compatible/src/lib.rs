@@ -20,8 +20,7 @@ impl Served for Names {
 
     fn info() -> Info {
         let summary = "Servers that speak as OpenAI does: companies, gateways, your own machine.";
-        Info::new("compatible", env!("CARGO_PKG_VERSION"), summary)
-            .license(env!("CARGO_PKG_LICENSE"))
+        runner_plugin::package_info!("compatible", summary)
     }
 
     fn properties() -> Value {

@@ -11,13 +11,7 @@ pub struct Echo;
 
 impl Provider for Echo {
     fn describe() -> Info {
-        Info::new(
-            "echo",
-            env!("CARGO_PKG_VERSION"),
-            "Answers with the rendered prompt.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"))
-        .prefix("echo")
+        runner_plugin::package_info!("echo", "Answers with the rendered prompt.").prefix("echo")
     }
 
     fn complete(

@@ -48,12 +48,10 @@ impl Provider for Google {
         )
         .env_key("apiKeyEnvar")
         .value_key("apiKey");
-        Info::new(
+        runner_plugin::package_info!(
             "google",
-            env!("CARGO_PKG_VERSION"),
-            "Gemini of Google AI Studio: answers and embeddings.",
+            "Gemini of Google AI Studio: answers and embeddings."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("google")
         .host(API.base_url)
         .base(API.base_url)

@@ -26,8 +26,7 @@ impl Served for Names {
     }];
 
     fn info() -> Info {
-        let version = env!("CARGO_PKG_VERSION");
-        Info::new("groq", version, "Chat completions of Groq.").license(env!("CARGO_PKG_LICENSE"))
+        runner_plugin::package_info!("groq", "Chat completions of Groq.")
     }
 
     fn properties() -> Value {

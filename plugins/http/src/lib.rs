@@ -43,12 +43,10 @@ impl Provider for Http {
             "to send the Authorization header that the config sets",
         )
         .value_key("headers.authorization");
-        let mut info = Info::new(
+        let mut info = runner_plugin::package_info!(
             "http",
-            env!("CARGO_PKG_VERSION"),
-            "Any HTTP API: a request with templates in it, and where the answer is.",
+            "Any HTTP API: a request with templates in it, and where the answer is."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("http")
         .prefix("https")
         .host_from("url")

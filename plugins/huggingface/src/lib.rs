@@ -54,12 +54,10 @@ impl Provider for HuggingFace {
         let key = CredentialWant::bearer(KEY, "HF_TOKEN", "to call the API in your name")
             .env_key("apiKeyEnvar")
             .value_key("apiKey");
-        Info::new(
+        runner_plugin::package_info!(
             "huggingface",
-            env!("CARGO_PKG_VERSION"),
-            "Models of Hugging Face: chat, texts, classes, vectors.",
+            "Models of Hugging Face: chat, texts, classes, vectors."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("huggingface")
         .prefix("hf")
         .host(ROUTER)

@@ -36,12 +36,10 @@ pub struct JavaScript;
 
 impl Script for JavaScript {
     fn describe() -> Info {
-        Info::new(
+        runner_plugin::package_info!(
             "javascript",
-            env!("CARGO_PKG_VERSION"),
-            "Runs the JavaScript of configs, and nothing else.",
+            "Runs the JavaScript of configs, and nothing else."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .script_language("javascript", &["js", "cjs", "mjs", "ts", "cts", "mts"])
     }
 

@@ -30,12 +30,10 @@ impl Assertion for Json {
                 .value_schema(&json!({ "type": ["array", "string", "null"] }))
                 .reads(Inputs::COMPLETION | Inputs::TEST)
         };
-        Info::new(
+        runner_plugin::package_info!(
             "json",
-            env!("CARGO_PKG_VERSION"),
-            "Reads the answer as JSON and checks it against a JSON Schema; checks tool calls.",
+            "Reads the answer as JSON and checks it against a JSON Schema; checks tool calls."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .checks_values()
         .assertion_type(with_schema("is-json"))
         .assertion_type(with_schema("contains-json"))

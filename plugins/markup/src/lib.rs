@@ -50,12 +50,10 @@ impl Assertion for Markup {
             "additionalProperties": false,
         });
         let with_elements = |name| AssertionType::new(name).value_schema(&elements);
-        Info::new(
+        runner_plugin::package_info!(
             "markup",
-            env!("CARGO_PKG_VERSION"),
-            "Checks that the answer is XML or HTML, or contains some.",
+            "Checks that the answer is XML or HTML, or contains some."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .assertion_type(with_elements("is-xml"))
         .assertion_type(with_elements("contains-xml"))
         .assertion("is-html")

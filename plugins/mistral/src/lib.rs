@@ -29,7 +29,7 @@ impl Served for Names {
 
     fn info() -> Info {
         let summary = "Chat completions and embeddings of Mistral.";
-        Info::new("mistral", env!("CARGO_PKG_VERSION"), summary).license(env!("CARGO_PKG_LICENSE"))
+        runner_plugin::package_info!("mistral", summary)
     }
 
     fn properties() -> Value {

@@ -44,12 +44,10 @@ pub struct ModelGraded;
 
 impl Assertion for ModelGraded {
     fn describe() -> Info {
-        let info = Info::new(
+        let info = runner_plugin::package_info!(
             "model-graded",
-            env!("CARGO_PKG_VERSION"),
-            "Asks models about the answer: rubrics, facts, relevance, similarity and more.",
+            "Asks models about the answer: rubrics, facts, relevance, similarity and more."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .llm(GRADER, "to judge answers: the text model chosen as grader")
         .llm(
             EMBEDDING,

@@ -33,12 +33,10 @@ pub struct Ollama;
 
 impl Provider for Ollama {
     fn describe() -> Info {
-        Info::new(
+        runner_plugin::package_info!(
             "ollama",
-            env!("CARGO_PKG_VERSION"),
-            "Models of an Ollama server: chat, completion, embeddings.",
+            "Models of an Ollama server: chat, completion, embeddings."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("ollama")
         .host(API.base_url)
         .host_from("apiBaseUrl")

@@ -79,12 +79,10 @@ impl Provider for OpenAi {
         let key = CredentialWant::bearer(KEY, "OPENAI_API_KEY", "to call the API in your name")
             .env_key("apiKeyEnvar")
             .value_key("apiKey");
-        Info::new(
+        runner_plugin::package_info!(
             "openai",
-            env!("CARGO_PKG_VERSION"),
-            "Chat completions of OpenAI and of servers that speak the same; responses, embeddings.",
+            "Chat completions of OpenAI and of servers that speak the same; responses, embeddings."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("openai")
         .host("https://api.openai.com")
         .base(API.base_url)

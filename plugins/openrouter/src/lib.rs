@@ -27,9 +27,8 @@ impl Served for Names {
     }];
 
     fn info() -> Info {
-        let version = env!("CARGO_PKG_VERSION");
         let summary = "Chat completions of OpenRouter, with the price of each.";
-        Info::new("openrouter", version, summary).license(env!("CARGO_PKG_LICENSE"))
+        runner_plugin::package_info!("openrouter", summary)
     }
 
     fn properties() -> Value {

@@ -34,13 +34,11 @@ impl Assertion for Overlap {
             "minItems": 1,
             "items": text
         });
-        let info = Info::new(
+        let info = runner_plugin::package_info!(
             "overlap",
-            env!("CARGO_PKG_VERSION"),
             "Measures how much the answer's words overlap with a reference: ROUGE, BLEU, GLEU, \
-             METEOR.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"));
+             METEOR."
+        );
         let types = [
             ("rouge-n", &text),
             ("bleu", &texts),

@@ -22,13 +22,9 @@ pub struct Replay;
 
 impl Provider for Replay {
     fn describe() -> Info {
-        let mut info = Info::new(
-            "replay",
-            env!("CARGO_PKG_VERSION"),
-            "Answers with an output that was saved before.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"))
-        .prefix("replay");
+        let mut info =
+            runner_plugin::package_info!("replay", "Answers with an output that was saved before.")
+                .prefix("replay");
         info.metadata_json = Some(r#"{"reads":["vars"]}"#.to_owned());
         info
     }

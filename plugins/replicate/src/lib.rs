@@ -46,12 +46,10 @@ impl Provider for Replicate {
             "prefix": { "type": "string" },
             "suffix": { "type": "string" },
         }});
-        Info::new(
+        runner_plugin::package_info!(
             "replicate",
-            env!("CARGO_PKG_VERSION"),
-            "Models that Replicate runs: texts, images, moderation.",
+            "Models that Replicate runs: texts, images, moderation."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("replicate")
         .host("https://api.replicate.com")
         .base(API.base_url)

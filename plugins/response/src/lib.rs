@@ -20,12 +20,10 @@ pub struct Response;
 
 impl Assertion for Response {
     fn describe() -> Info {
-        let info = Info::new(
+        let info = runner_plugin::package_info!(
             "response",
-            env!("CARGO_PKG_VERSION"),
-            "Checks a response's latency, cost, finish reason, refusals, filters and perplexity.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"));
+            "Checks a response's latency, cost, finish reason, refusals, filters and perplexity."
+        );
         let nothing = json!({ "type": ["null", "string", "number"] });
         let skill = json!({ "type": "string", "minLength": 1 });
         let skills = json!({

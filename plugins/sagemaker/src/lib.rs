@@ -57,12 +57,10 @@ pub struct SageMaker;
 
 impl Provider for SageMaker {
     fn describe() -> Info {
-        let info = Info::new(
+        let info = runner_plugin::package_info!(
             "sagemaker",
-            env!("CARGO_PKG_VERSION"),
-            "Endpoints of Amazon SageMaker: answers and embeddings.",
+            "Endpoints of Amazon SageMaker: answers and embeddings."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("sagemaker")
         .host("https://runtime.sagemaker.*.amazonaws.com")
         .host("https://runtime.sagemaker.*.amazonaws.com.cn")

@@ -20,12 +20,10 @@ pub struct Sql;
 impl Assertion for Sql {
     fn describe() -> Info {
         let with_rules = |name| AssertionType::new(name).value_schema(&value_schema());
-        Info::new(
+        runner_plugin::package_info!(
             "sql",
-            env!("CARGO_PKG_VERSION"),
-            "Checks that the answer is SQL, and which tables and columns it touches.",
+            "Checks that the answer is SQL, and which tables and columns it touches."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .assertion_type(with_rules("is-sql"))
         .assertion_type(with_rules("contains-sql"))
     }

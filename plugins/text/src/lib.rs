@@ -18,12 +18,10 @@ pub struct Text;
 
 impl Assertion for Text {
     fn describe() -> Info {
-        let info = Info::new(
+        let info = runner_plugin::package_info!(
             "text",
-            env!("CARGO_PKG_VERSION"),
-            "Compares the answer as text: equals, contains, starts-with, regex and more.",
+            "Compares the answer as text: equals, contains, starts-with, regex and more."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .checks_values()
         .assertion("equals");
         let with_value = |info: Info, (name, schema): (&str, Value)| {

@@ -69,12 +69,10 @@ impl Provider for Vertex {
             "to call the API in your name",
         )
         .value_key("credentials");
-        Info::new(
+        runner_plugin::package_info!(
             "vertex",
-            env!("CARGO_PKG_VERSION"),
-            "Vertex AI of Google Cloud: Gemini, Claude, Llama, and embeddings.",
+            "Vertex AI of Google Cloud: Gemini, Claude, Llama, and embeddings."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .prefix("vertex")
         .host("https://aiplatform.googleapis.com")
         .host("https://*-aiplatform.googleapis.com")

@@ -31,23 +31,18 @@ impl Provider for Voyage {
         let key = CredentialWant::bearer(KEY, "VOYAGE_API_KEY", "to call the API in your name")
             .env_key("apiKeyEnvar")
             .value_key("apiKey");
-        Info::new(
-            "voyage",
-            env!("CARGO_PKG_VERSION"),
-            "Embeddings of Voyage AI.",
-        )
-        .license(env!("CARGO_PKG_LICENSE"))
-        .prefix("voyage")
-        .host("https://api.voyageai.com")
-        .base(API.base_url)
-        .host_from("apiBaseUrl")
-        .credential(key)
-        .setting("VOYAGE_API_BASE_URL", "apiBaseUrl")
-        .config_schema(&schema::config(&json!({
-            "input_type": { "type": ["string", "null"] },
-            "truncation": { "type": "boolean" },
-            "output_dimension": { "type": "integer", "minimum": 1 }
-        })))
+        runner_plugin::package_info!("voyage", "Embeddings of Voyage AI.")
+            .prefix("voyage")
+            .host("https://api.voyageai.com")
+            .base(API.base_url)
+            .host_from("apiBaseUrl")
+            .credential(key)
+            .setting("VOYAGE_API_BASE_URL", "apiBaseUrl")
+            .config_schema(&schema::config(&json!({
+                "input_type": { "type": ["string", "null"] },
+                "truncation": { "type": "boolean" },
+                "output_dimension": { "type": "integer", "minimum": 1 }
+            })))
     }
 
     fn check_config(config: &Value) -> Vec<(String, String)> {

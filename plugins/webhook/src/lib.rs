@@ -28,12 +28,10 @@ pub struct Webhook;
 impl Assertion for Webhook {
     fn describe() -> Info {
         let url = json!({ "type": "string", "minLength": 1 });
-        Info::new(
+        runner_plugin::package_info!(
             "webhook",
-            env!("CARGO_PKG_VERSION"),
-            "Asks a service of yours whether the answer is good.",
+            "Asks a service of yours whether the answer is good."
         )
-        .license(env!("CARGO_PKG_LICENSE"))
         .assertion_type(
             AssertionType::new("webhook")
                 .value_schema(&url)

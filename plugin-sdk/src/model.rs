@@ -118,6 +118,15 @@ impl Completion {
         Self::message(Message::assistant(text))
     }
 
+    /// An answer of these parts, with nothing else known about it.
+    pub fn parts(content: Vec<Part>) -> Self {
+        Self::message(Message {
+            role: Role::Assistant,
+            name: None,
+            content,
+        })
+    }
+
     /// An answer of any content.
     pub fn message(message: Message) -> Self {
         Self {
@@ -136,6 +145,14 @@ impl Completion {
     #[must_use]
     pub fn output(mut self, value: &Value) -> Self {
         self.output_json = Some(value.to_string());
+        self
+    }
+
+    /// Says that the answer is the JSON value that this text is, if it is one.
+    #[must_use]
+    pub fn output_if_json(mut self, text: &str) -> Self {
+        let value = serde_json::from_str(text);
+        self.output_json = value.ok().map(|value: Value| value.to_string());
         self
     }
 

@@ -4,8 +4,8 @@
 //! of tools in Anthropic's form, an empty line between two of them. The calls themselves stand in
 //! the message, in the contract's form.
 
-use runner_plugin::json::{self, Value, json};
-use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{Completion, Error, FinishReason, Part, ToolCall, Usage};
 
 /// Reads a whole response of status 2xx.
 pub(crate) fn completion(response: &Value, wants_json: bool) -> Result<Completion, Error> {
@@ -13,24 +13,17 @@ pub(crate) fn completion(response: &Value, wants_json: bool) -> Result<Completio
     let blocks = blocks.and_then(Value::as_array).ok_or_else(|| {
         Error::bad_response("the response holds no message").detail(response.clone())
     })?;
-    let content: Vec<Part> = blocks.iter().map(part).collect::<Result<_, _>>()?;
+    let mut content: Vec<Part> = blocks.iter().map(part).collect::<Result<_, _>>()?;
     let output: Vec<String> = content.iter().filter_map(said).collect();
     let calls = content.iter().any(|it| matches!(it, Part::ToolCall(_)));
-    let mut message = Message {
-        role: Role::Assistant,
-        name: None,
-        content,
-    };
     if output.is_empty() {
-        message.content.push(Part::Text(String::new()));
+        content.push(Part::Text(String::new()));
     }
-    let mut completion = Completion::message(message);
+    let mut completion = Completion::parts(content);
     if calls || output.len() > 1 {
         completion = completion.output(&Value::String(output.join("\n\n")));
     } else if wants_json {
-        completion.output_json = json::read("answer", &output.concat())
-            .ok()
-            .map(|value: Value| value.to_string());
+        completion = completion.output_if_json(&output.concat());
     }
     let reason = response["stopReason"].as_str();
     completion.finish_reason = reason.map(finish);

@@ -4,8 +4,8 @@
 //! Citations are metadata, in the form that promptfoo gives them.
 
 use plugin_model_api::answer::arguments;
-use runner_plugin::json::{self, Value, json};
-use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{Completion, Error, FinishReason, Part, ToolCall, Usage};
 
 /// Reads a whole response of status 2xx.
 pub(crate) fn completion(
@@ -38,17 +38,11 @@ pub(crate) fn completion(
     for call in calls {
         parts.push(tool_call(call)?);
     }
-    let mut completion = Completion::message(Message {
-        role: Role::Assistant,
-        name: None,
-        content: parts,
-    });
+    let mut completion = Completion::parts(parts);
     if text.is_empty() && !calls.is_empty() {
         completion = completion.output(&message["tool_calls"]);
     } else if wants_json {
-        completion.output_json = json::read("answer", &text)
-            .ok()
-            .map(|value: Value| value.to_string());
+        completion = completion.output_if_json(&text);
     }
     completion.finish_reason = finish(&response["finish_reason"]);
     completion.usage = usage(&response["usage"]);

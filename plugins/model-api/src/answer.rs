@@ -4,8 +4,8 @@
 //! none but called tools (the list of calls, in the API's own form), and where the request
 //! bound it to a JSON Schema and it kept to JSON.
 
-use runner_plugin::json::{self, Value, json};
-use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{Completion, Error, FinishReason, Part, ToolCall, Usage};
 
 use crate::failure;
 
@@ -36,11 +36,7 @@ pub fn completion(response: Value, wants_json: bool) -> Result<Completion, Error
         let message = "the answer holds neither text nor tool calls nor a refusal";
         return Err(Error::bad_response(message).detail(response));
     }
-    let completion = Completion::message(Message {
-        role: Role::Assistant,
-        name: None,
-        content: parts(message, &text, calls)?,
-    });
+    let completion = Completion::parts(parts(message, &text, calls)?);
     let mut completion = completion.usage(usage(&response["usage"])).raw(&response);
     completion.finish_reason = match refusal {
         Some(_) => Some(FinishReason::Refusal),
@@ -52,9 +48,7 @@ pub fn completion(response: Value, wants_json: bool) -> Result<Completion, Error
     if text.is_empty() {
         completion.output_json = calls.map(Value::to_string);
     } else if wants_json && refusal.is_none() {
-        completion.output_json = json::read("answer", &text)
-            .ok()
-            .map(|value: Value| value.to_string());
+        completion = completion.output_if_json(&text);
     }
     Ok(completion)
 }

@@ -4,8 +4,8 @@
 //! OpenAI's form (arguments as a JSON text), as promptfoo has it.
 
 use plugin_model_api::answer::arguments;
-use runner_plugin::json::{self, Value, json};
-use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{Completion, Error, FinishReason, Part, ToolCall, Usage};
 
 /// Reads the answer of a chat.
 pub(crate) fn of_chat(response: &Value, wants_json: bool) -> Result<Completion, Error> {
@@ -69,15 +69,9 @@ fn whole(response: &Value, text: &str, thinking: &Value, wants_json: bool) -> Co
         .into_iter()
         .collect();
     content.push(Part::Text(text.to_owned()));
-    let mut completion = Completion::message(Message {
-        role: Role::Assistant,
-        name: None,
-        content,
-    });
+    let mut completion = Completion::parts(content);
     if wants_json {
-        completion.output_json = json::read("answer", text)
-            .ok()
-            .map(|value: Value| value.to_string());
+        completion = completion.output_if_json(text);
     }
     completion.finish_reason = response["done_reason"].as_str().map(|reason| match reason {
         "stop" => FinishReason::Stop,

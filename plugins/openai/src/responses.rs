@@ -175,20 +175,14 @@ fn read(response: &Value, wants_json: bool) -> Result<Completion, Error> {
         found.take(item)?;
     }
     let text = found.text();
-    let mut completion = Completion::message(Message {
-        role: Role::Assistant,
-        name: None,
-        content: found.parts,
-    });
+    let mut completion = Completion::parts(found.parts);
     completion.finish_reason = finish(response, found.refused, !found.calls.is_empty());
     completion.usage = usage(&response["usage"]);
     completion.model = response["model"].as_str().map(str::to_owned);
     if text.is_empty() && !found.calls.is_empty() {
         completion = completion.output(&Value::Array(found.calls));
     } else if wants_json && !found.refused {
-        completion.output_json = json::read("answer", &text)
-            .ok()
-            .map(|value: Value| value.to_string());
+        completion = completion.output_if_json(&text);
     }
     Ok(completion.raw(response))
 }

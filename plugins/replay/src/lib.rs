@@ -10,9 +10,7 @@
 //! `--replay`), and replay what providers do with them as well.
 
 use runner_plugin::json::{self, Value};
-use runner_plugin::{
-    CallContext, Completion, Error, Info, Message, Provider, Request, Role, Target,
-};
+use runner_plugin::{CallContext, Completion, Error, Info, Provider, Request, Target};
 
 /// The variable that holds the output unless the id names another.
 const OUTPUT: &str = "output";
@@ -48,16 +46,7 @@ impl Provider for Replay {
                 "the test has no variable '{name}', whose value would be the saved output"
             ))),
             Value::String(text) => Ok(Completion::text(text)),
-            other => {
-                let empty = Message {
-                    role: Role::Assistant,
-                    name: None,
-                    content: Vec::new(),
-                };
-                let mut completion = Completion::message(empty);
-                completion.output_json = Some(other.to_string());
-                Ok(completion)
-            }
+            other => Ok(Completion::parts(Vec::new()).output(other)),
         }
     }
 }

@@ -5,8 +5,8 @@
 //! are calls, and a grader that reads the text works on both. The calls themselves stand in
 //! the message, in the contract's form.
 
-use runner_plugin::json::{self, Value};
-use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+use runner_plugin::json::Value;
+use runner_plugin::{Completion, Error, FinishReason, Part, ToolCall, Usage};
 
 /// Reads a whole response of status 2xx.
 ///
@@ -35,17 +35,11 @@ pub fn completion(response: &Value, wants_json: bool) -> Result<Completion, Erro
     if output.is_empty() {
         content.push(Part::Text(String::new()));
     }
-    let mut completion = Completion::message(Message {
-        role: Role::Assistant,
-        name: None,
-        content,
-    });
+    let mut completion = Completion::parts(content);
     if calls || output.len() > 1 {
         completion = completion.output(&Value::String(output.join("\n\n")));
     } else if wants_json && !refused {
-        completion.output_json = json::read("answer", &output.concat())
-            .ok()
-            .map(|value: Value| value.to_string());
+        completion = completion.output_if_json(&output.concat());
     }
     completion.finish_reason = finish(&response["stop_reason"]);
     completion.usage = usage(&response["usage"]);

@@ -5,8 +5,8 @@
 //! error, since no model has seen it; an answer that was cut off for safety is an answer with
 //! finish reason `content-filter`.
 
-use runner_plugin::json::{self, Value};
-use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+use runner_plugin::json::Value;
+use runner_plugin::{Completion, Error, FinishReason, Part, ToolCall, Usage};
 
 /// Reads a whole response of status 2xx.
 ///
@@ -35,19 +35,12 @@ pub fn completion(response: &Value, wants_json: bool) -> Result<Completion, Erro
     if said.is_empty() {
         content.push(Part::Text(String::new()));
     }
-    let message = Message {
-        role: Role::Assistant,
-        name: None,
-        content,
-    };
-    let text = message.text();
-    let mut completion = Completion::message(message);
+    let mut completion = Completion::parts(content);
     if calls {
         completion = completion.output(&Value::Array(said));
     } else if wants_json {
-        completion.output_json = json::read("answer", &text)
-            .ok()
-            .map(|value: Value| value.to_string());
+        let text = completion.message.text();
+        completion = completion.output_if_json(&text);
     }
     completion.finish_reason = finish(&candidate["finishReason"], calls);
     completion.usage = usage(&response["usageMetadata"]);

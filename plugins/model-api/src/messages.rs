@@ -69,13 +69,11 @@ fn text_alone(mut content: Vec<Value>, calls: &[Value]) -> Value {
     }
 }
 
-fn role(role: Role, developer: &str) -> &str {
+/// The word of a role; `developer` is what the API calls a developer.
+pub fn role(role: Role, developer: &str) -> &str {
     match role {
-        Role::System => "system",
         Role::Developer => developer,
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
+        role => role.word(),
     }
 }
 

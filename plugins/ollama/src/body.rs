@@ -4,8 +4,9 @@
 //! top, as promptfoo has it; what is not known to belong to the top goes into `options`.
 
 use plugin_model_api::knobs::Knobs;
+use plugin_model_api::messages::role;
 use runner_plugin::json::{self, Map, Value, json};
-use runner_plugin::{Error, Media, Message, Part, Request, Role};
+use runner_plugin::{Error, Media, Message, Part, Request};
 
 /// Keys of the top.
 const TOP: [&str; 13] = [
@@ -152,7 +153,7 @@ fn append(message: &Message, list: &mut Vec<Value>) -> Result<(), Error> {
     if only_results && calls.is_empty() {
         return Ok(());
     }
-    let mut sent = json!({ "role": role(message.role), "content": text });
+    let mut sent = json!({ "role": role(message.role, "system"), "content": text });
     if !images.is_empty() {
         sent["images"] = json!(images);
     }
@@ -161,15 +162,6 @@ fn append(message: &Message, list: &mut Vec<Value>) -> Result<(), Error> {
     }
     list.push(sent);
     Ok(())
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::System | Role::Developer => "system",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-    }
 }
 
 /// The picture in a part, in base64. The API takes no addresses and no other media.

@@ -19,15 +19,6 @@ pub const REGION: &str = "region";
 /// The region if nobody names one, as promptfoo has it.
 const USUAL_REGION: &str = "us-east-1";
 
-/// The config keys of a key of AWS. The host takes the last two out.
-pub const OURS: [&str; 5] = [
-    REGION,
-    "profile",
-    "accessKeyId",
-    "secretAccessKey",
-    "sessionToken",
-];
-
 /// A profile of the person's is theirs to choose.
 pub const PROFILE: Refused = (
     "profile",

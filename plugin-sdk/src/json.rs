@@ -19,6 +19,15 @@ pub fn read<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, Error> {
         .map_err(|error| Error::invalid_request(format!("{what} cannot be read: {error}")))
 }
 
+/// Reads a JSON text that is an object; where there is none, an object of nothing. `what` is as in
+/// [`read`].
+///
+/// # Errors
+/// As [`read`].
+pub fn object(what: &str, text: Option<&str>) -> Result<Map<String, Value>, Error> {
+    text.map_or_else(|| Ok(Map::new()), |text| read(what, text))
+}
+
 /// Writes a value as compact JSON.
 ///
 /// # Errors

@@ -48,13 +48,9 @@ pub(crate) struct Knobs {
 
 impl Knobs {
     pub(crate) fn read(input: &Input) -> Result<Self, Error> {
-        let object = |what: &str, text: &Option<String>| match text {
-            Some(text) => json::read::<Map<String, Value>>(what, text),
-            None => Ok(Map::new()),
-        };
-        let beside = object("the assertion's keys", &input.extra_json)?;
-        let config = object("the assertion's `config`", &input.config_json)?;
-        let mut test = object("the test", &input.test_json)?;
+        let beside = json::object("the assertion's keys", input.extra_json.as_deref())?;
+        let config = json::object("the assertion's `config`", input.config_json.as_deref())?;
+        let mut test = json::object("the test", input.test_json.as_deref())?;
         let options = match test.remove("options") {
             Some(Value::Object(options)) => options,
             _ => Map::new(),

@@ -1,6 +1,6 @@
 //! What the API said about its answer: why it ended, and what its filters found.
 
-use runner_plugin::json::{self, Map, Value};
+use runner_plugin::json::{self, Value};
 use runner_plugin::{Completion, Error, FinishReason, Grade, Input};
 
 /// `finish-reason`: the answer ended for this reason. Names are compared without regard to
@@ -99,10 +99,7 @@ fn verdict(completion: Option<&Completion>) -> Result<Verdict, Error> {
     let Some(completion) = completion else {
         return Ok(Verdict::NotApplied);
     };
-    let metadata: Map<String, Value> = completion
-        .metadata_json
-        .as_ref()
-        .map_or_else(|| Ok(Map::new()), |text| json::read("metadata", text))?;
+    let metadata = json::object("metadata", completion.metadata_json.as_deref())?;
     if let Some(Value::Object(found)) = metadata.get("guardrails") {
         let set = |key: &str| found.get(key).is_some_and(|value| *value == true);
         if !set("flagged") {

@@ -5,7 +5,7 @@
 //! as `logProbs`, a list of numbers; where it does not, OpenAI's two shapes are looked for in
 //! the raw response, which the host may have cut.
 
-use runner_plugin::json::{self, Map, Value};
+use runner_plugin::json::{self, Value};
 use runner_plugin::{Completion, Error, Grade, Input};
 
 /// `perplexity`: at most `threshold`. Without one it passes, and so does its opposite.
@@ -63,10 +63,7 @@ fn of(input: &Input) -> Result<f64, Error> {
 }
 
 fn log_probabilities(completion: &Completion) -> Result<Vec<f64>, Error> {
-    let metadata: Map<String, Value> = completion
-        .metadata_json
-        .as_ref()
-        .map_or_else(|| Ok(Map::new()), |text| json::read("metadata", text))?;
+    let metadata = json::object("metadata", completion.metadata_json.as_deref())?;
     if let Some(Value::Array(items)) = metadata.get("logProbs") {
         return numbers(items);
     }

@@ -70,10 +70,6 @@ impl Assertion for Webhook {
 
 /// What the service is told.
 fn question(input: &Input) -> Result<Value, Error> {
-    let object = |what: &str, text: &Option<String>| -> Result<Map<String, Value>, Error> {
-        text.as_ref()
-            .map_or_else(|| Ok(Map::new()), |text| json::read(what, text))
-    };
     let output = match &input.output_json {
         Some(text) => json::read("the answer", text)?,
         None => Value::String(input.output.clone()),
@@ -82,7 +78,7 @@ fn question(input: &Input) -> Result<Value, Error> {
         "output": output,
         "context": {
             "prompt": prompt(input),
-            "vars": object("the test's variables", &input.vars_json)?,
+            "vars": json::object("the test's variables", input.vars_json.as_deref())?,
         },
     }))
 }

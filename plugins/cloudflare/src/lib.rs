@@ -9,6 +9,7 @@ mod place;
 
 use plugin_model_api::chat::{self, Dialect};
 use plugin_model_api::knobs::{self, Refused};
+use plugin_model_api::server::Form;
 use plugin_model_api::{completions, embeddings, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
@@ -16,7 +17,7 @@ use runner_plugin::{
 };
 use runner_plugin_embed::{Embeddings, ProviderEmbed};
 
-use place::{Form, GATEWAY, GATEWAY_ID, Place, VENDORS, WORKERS, WORKERS_KEY};
+use place::{GATEWAY, GATEWAY_ID, Place, VENDORS, WORKERS, WORKERS_KEY};
 
 /// The variables that fill config keys.
 const SETTINGS: [(&str, &str); 2] = [

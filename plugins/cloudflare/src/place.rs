@@ -6,6 +6,7 @@
 
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::path::segment;
+use plugin_model_api::server::{Form, WORDS};
 use runner_plugin::{Error, Target};
 
 /// The origin of Workers AI.
@@ -24,22 +25,6 @@ pub(crate) const ACCOUNT: &str = "accountId";
 pub(crate) const GATEWAY_ID: &str = "gatewayId";
 
 const OURS: &[&str] = &[ACCOUNT, GATEWAY_ID];
-
-/// A form of asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Chat,
-    Completion,
-    Embedding,
-}
-
-/// The forms of Workers AI, as an id writes them.
-const FORMS: [(&str, Form); 4] = [
-    ("chat", Form::Chat),
-    ("completion", Form::Completion),
-    ("embedding", Form::Embedding),
-    ("embeddings", Form::Embedding),
-];
 
 /// A company behind a gateway.
 #[derive(Debug)]
@@ -109,8 +94,8 @@ impl<'a> Place<'a> {
         if target.id.starts_with("cloudflare-gateway") {
             return Self::behind_gateway(target);
         }
-        let (found, named) = knobs::kind(&target.name, &FORMS.map(|(word, _)| word));
-        let form = FORMS.iter().find(|(word, _)| Some(*word) == found);
+        let (found, named) = knobs::kind(&target.name, &WORDS.map(|(word, _)| word));
+        let form = WORDS.iter().find(|(word, _)| Some(*word) == found);
         let Some((_, form)) = form else {
             let id = &target.id;
             return Err(Error::invalid_request(format!(

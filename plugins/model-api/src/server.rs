@@ -31,7 +31,7 @@ pub enum Form {
 }
 
 /// The forms by the words that ids have for them.
-const WORDS: [(&str, Form); 4] = [
+pub const WORDS: [(&str, Form); 4] = [
     ("chat", Form::Chat),
     ("completion", Form::Completion),
     ("embedding", Form::Embedding),

@@ -72,6 +72,13 @@ constructors! {
 }
 
 impl Error {
+    /// A grader was asked for an assertion type that it does not have.
+    pub fn no_type(plugin: &str, asked: &str) -> Self {
+        Self::unsupported(format!(
+            "the plugin `{plugin}` has no assertion type `{asked}`"
+        ))
+    }
+
     /// An error with a code and one line for people.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {

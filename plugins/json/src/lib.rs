@@ -57,9 +57,7 @@ impl Assertion for Json {
             "is-valid-openai-function-call" => tool_use::openai_function(input),
             "is-valid-function-call" => tool_use::any_function(input),
             "tool-call-f1" => tool_use::f1(input),
-            other => Err(Error::unsupported(format!(
-                "the plugin `json` has no assertion type `{other}`"
-            ))),
+            other => Err(Error::no_type("json", other)),
         }
     }
 

@@ -76,11 +76,7 @@ impl Assertion for Markup {
                 let too_little = || Not::so("too little of it looks like HTML");
                 ("contain HTML", found.ok_or_else(too_little))
             }
-            other => {
-                return Err(Error::unsupported(format!(
-                    "the plugin `markup` has no assertion type `{other}`"
-                )));
-            }
+            other => return Err(Error::no_type("markup", other)),
         };
         Ok(match found {
             Ok(()) => input.judge(true, what),

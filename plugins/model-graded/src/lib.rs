@@ -99,10 +99,7 @@ fn grade(bench: &Bench<'_>) -> Result<Grade, Failure> {
         "select-best" => return select_best::grade(bench),
         "classifier" => classes::classifier(bench),
         "moderation" => classes::moderation(bench),
-        other => Err(Error::unsupported(format!(
-            "the plugin `model-graded` has no assertion type `{other}`"
-        ))
-        .into()),
+        other => Err(Error::no_type("model-graded", other).into()),
     }?;
     Ok(verdict.grade(bench.input.inverse, bench.used()))
 }

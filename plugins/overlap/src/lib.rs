@@ -72,11 +72,7 @@ impl Assertion for Overlap {
                 let score = best(&|reference| meteor::score(output, reference, weights));
                 ("METEOR", score, THRESHOLD)
             }
-            other => {
-                return Err(Error::unsupported(format!(
-                    "the plugin `overlap` has no assertion type `{other}`"
-                )));
-            }
+            other => return Err(Error::no_type("overlap", other)),
         };
         Ok(judge(
             input,

@@ -68,9 +68,7 @@ impl Assertion for Response {
             "perplexity" => surprise::perplexity(input),
             "perplexity-score" => surprise::score(input),
             "skill-used" => skills::skill_used(input),
-            other => Err(Error::unsupported(format!(
-                "the plugin `response` has no assertion type `{other}`"
-            ))),
+            other => Err(Error::no_type("response", other)),
         }
     }
 }

@@ -33,9 +33,7 @@ impl Assertion for Sql {
         match input.type_.as_str() {
             "is-sql" => is_sql(input, &rules),
             "contains-sql" => contains_sql(input, &rules),
-            other => Err(Error::unsupported(format!(
-                "the plugin `sql` has no assertion type `{other}`"
-            ))),
+            other => Err(Error::no_type("sql", other)),
         }
     }
 }

@@ -43,9 +43,7 @@ impl Assertion for Text {
             "regex" => comparisons::regex(input),
             "word-count" => comparisons::word_count(input),
             "levenshtein" => comparisons::levenshtein(input),
-            other => Err(Error::unsupported(format!(
-                "the plugin `text` has no assertion type `{other}`"
-            ))),
+            other => Err(Error::no_type("text", other)),
         }
     }
 

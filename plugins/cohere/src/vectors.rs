@@ -1,6 +1,6 @@
 //! Embeddings: one request for all texts.
 
-use plugin_model_api::embeddings::vector;
+use plugin_model_api::embeddings::{vector, whole};
 use plugin_model_api::knobs::Knobs;
 use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Error, Usage};
@@ -22,19 +22,11 @@ pub(crate) fn body(knobs: &Knobs, model: &str, inputs: &[String]) -> Value {
 /// Reads the vectors, which are in the order of the texts.
 pub(crate) fn read(response: &Value, asked: usize) -> Result<Embeddings, Error> {
     let list = response["embeddings"]["float"].as_array();
-    let vectors: Option<Vec<Vec<f32>>> = list.into_iter().flatten().map(vector).collect();
+    let vectors = list.into_iter().flatten().map(vector).collect();
     let billed = &response["meta"]["billed_units"]["input_tokens"];
-    match vectors {
-        Some(vectors) if vectors.len() == asked => Ok(Embeddings {
-            vectors,
-            usage: Usage {
-                input_tokens: billed.as_f64().map(|count| count as u64),
-                ..Usage::default()
-            },
-            cost_usd: None,
-        }),
-        _ => Err(Error::bad_response(format!(
-            "the response does not hold {asked} vectors of numbers"
-        ))),
-    }
+    let usage = Usage {
+        input_tokens: billed.as_f64().map(|count| count as u64),
+        ..Usage::default()
+    };
+    whole(vectors, asked, usage)
 }

@@ -1,6 +1,6 @@
 //! Embeddings: one request for all texts.
 
-use plugin_model_api::embeddings::vector;
+use plugin_model_api::embeddings::{vector, whole};
 use plugin_model_api::knobs::Knobs;
 use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Error, Usage};
@@ -25,15 +25,6 @@ pub(crate) fn body(knobs: &Knobs, model: &str, inputs: &[String]) -> Value {
 /// Reads the vectors, which are in the order of the texts. The API reports no tokens for them.
 pub(crate) fn read(response: &Value, asked: usize) -> Result<Embeddings, Error> {
     let list = response["embeddings"].as_array().into_iter().flatten();
-    let vectors: Option<Vec<Vec<f32>>> = list.map(|entry| vector(&entry["values"])).collect();
-    match vectors {
-        Some(vectors) if vectors.len() == asked => Ok(Embeddings {
-            vectors,
-            usage: Usage::default(),
-            cost_usd: None,
-        }),
-        _ => Err(Error::bad_response(format!(
-            "the response does not hold {asked} vectors of numbers"
-        ))),
-    }
+    let vectors = list.map(|entry| vector(&entry["values"])).collect();
+    whole(vectors, asked, Usage::default())
 }

@@ -28,36 +28,45 @@ pub fn embed(
     let response = knobs.post(path, &Value::Object(body), model).send()?;
     let response = failure::check(&response)?;
     let count = |key: &str| response["usage"][key].as_u64();
-    Ok(Embeddings {
-        vectors: vectors(&response, inputs.len())?,
-        usage: Usage {
-            input_tokens: count("prompt_tokens"),
-            total_tokens: count("total_tokens"),
-            ..Usage::default()
-        },
-        cost_usd: None,
-    })
+    let usage = Usage {
+        input_tokens: count("prompt_tokens"),
+        total_tokens: count("total_tokens"),
+        ..Usage::default()
+    };
+    whole(vectors(&response, inputs.len()), inputs.len(), usage)
+}
+
+/// One vector for each of the texts that were `asked`.
+///
+/// # Errors
+/// `bad-response` where there are none, or not as many.
+pub fn whole(
+    vectors: Option<Vec<Vec<f32>>>,
+    asked: usize,
+    usage: Usage,
+) -> Result<Embeddings, Error> {
+    match vectors {
+        Some(vectors) if vectors.len() == asked => Ok(Embeddings {
+            vectors,
+            usage,
+            cost_usd: None,
+        }),
+        _ => Err(Error::bad_response(format!(
+            "the response does not hold {asked} vectors of numbers"
+        ))),
+    }
 }
 
 /// The vectors in the order of the inputs. `index` says which is whose; where it is left out,
 /// the order does.
-fn vectors(response: &Value, asked: usize) -> Result<Vec<Vec<f32>>, Error> {
-    let unreadable = || {
-        Error::bad_response(format!(
-            "the response does not hold {asked} vectors of numbers"
-        ))
-    };
-    let data = response["data"].as_array().ok_or_else(unreadable)?;
+fn vectors(response: &Value, asked: usize) -> Option<Vec<Vec<f32>>> {
     let mut vectors = vec![None; asked];
-    for (place, entry) in data.iter().enumerate() {
-        let index = entry["index"]
-            .as_u64()
-            .map_or(place, |index| index as usize);
-        let slot = vectors.get_mut(index).ok_or_else(unreadable)?;
-        *slot = Some(vector(&entry["embedding"]).ok_or_else(unreadable)?);
+    for (place, entry) in response["data"].as_array()?.iter().enumerate() {
+        let index = entry["index"].as_u64();
+        let index = index.map_or(place, |index| index as usize);
+        *vectors.get_mut(index)? = Some(vector(&entry["embedding"])?);
     }
-    let whole: Option<Vec<Vec<f32>>> = vectors.into_iter().collect();
-    whole.ok_or_else(unreadable)
+    vectors.into_iter().collect()
 }
 
 /// A list of numbers.

@@ -10,7 +10,7 @@
 mod answer;
 mod body;
 
-use plugin_model_api::embeddings::vector;
+use plugin_model_api::embeddings::{vector, whole};
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::{failure, forms, schema};
 use runner_plugin::json::{Value, json};
@@ -102,23 +102,11 @@ impl ProviderEmbed for Ollama {
         let body = body::embed(&knobs, &model, inputs);
         let response = check(&knobs.post("/api/embed", &body, &model).send()?)?;
         let list = response["embeddings"].as_array().into_iter().flatten();
-        let vectors: Option<Vec<Vec<f32>>> = list.map(vector).collect();
-        let vectors = vectors.filter(|vectors| vectors.len() == inputs.len());
-        let vectors = vectors.ok_or_else(|| {
-            let asked = inputs.len();
-            Error::bad_response(format!(
-                "the response does not hold {asked} vectors of numbers"
-            ))
-        })?;
         let usage = Usage {
             input_tokens: response["prompt_eval_count"].as_u64(),
             ..Usage::default()
         };
-        Ok(Embeddings {
-            vectors,
-            usage,
-            cost_usd: None,
-        })
+        whole(list.map(vector).collect(), inputs.len(), usage)
     }
 }
 

@@ -324,7 +324,9 @@ impl Stack {
         let limit =
             attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
         let outbound = passage.outbound;
-        let mut space = self.bodies.space(outbound.asked(), &passage.scope.bodies);
+        let mut space = self
+            .bodies
+            .space(outbound.space_owner(), &passage.scope.bodies);
         let unpaid = Mutex::new(None);
         let pays = || {
             let paid = claim.map_or(Ok(()), Claim::attempt);

@@ -14,7 +14,7 @@ use crate::memory::remembered::Envelope;
 use crate::policy::grants::Grants;
 use crate::process::ProcessCall;
 use crate::wire::attempt::{self, Answer, Limit};
-use crate::wire::bodies::{Asked, Space};
+use crate::wire::bodies::{Space, SpaceOwner};
 use crate::wire::fault::WireFault;
 use crate::wire::request::Prepared;
 use crate::wire::signature::Signature;
@@ -45,8 +45,8 @@ impl Outbound {
     }
 
     /// Whose answer it is, for the space that answers take.
-    pub(super) fn asked(&self) -> Asked<'_> {
-        Asked {
+    pub(super) fn space_owner(&self) -> SpaceOwner<'_> {
+        SpaceOwner {
             plugin: self.plugin(),
             server: &self.lane().origin,
         }

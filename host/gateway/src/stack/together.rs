@@ -133,7 +133,7 @@ impl Stack {
             space.hand_over(call)?;
             space
         } else {
-            let mut space = self.bodies.space(passage.outbound.asked(), call);
+            let mut space = self.bodies.space(passage.outbound.space_owner(), call);
             passage.ledger.waiting(space.grow(bytes)).await?;
             space
         };
@@ -167,7 +167,7 @@ impl Stack {
     ) -> Result<Reply, Fault> {
         let mut space = self
             .bodies
-            .space(flight.outbound.asked(), &flight.scope.bodies);
+            .space(flight.outbound.space_owner(), &flight.scope.bodies);
         if let Some(Held { response, latency }) = self.held(&flight, &mut space).await? {
             *taken = Some(space);
             ledger.remember(latency, 0);

@@ -162,7 +162,7 @@ pub(crate) struct Bodies {
 
 /// Who is asked for an answer, and by whom.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SpaceOwner<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) server: &'a str,
 }
@@ -186,9 +186,9 @@ impl Default for Bodies {
 
 impl Bodies {
     /// Space for an answer to `call`.
-    pub(crate) fn space(&self, asked: Asked<'_>, call: &Arc<CallBodies>) -> Space {
+    pub(crate) fn space(&self, owner: SpaceOwner<'_>, call: &Arc<CallBodies>) -> Space {
         let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_plugin = plugins.entry(asked.plugin.to_owned()).or_insert_with(|| {
+        let of_plugin = plugins.entry(owner.plugin.to_owned()).or_insert_with(|| {
             Arc::new(OfPlugin {
                 bytes: Arc::new(Semaphore::new(OF_PLUGIN)),
                 servers: Mutex::default(),
@@ -200,7 +200,7 @@ impl Bodies {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let of_server = servers
-            .entry(asked.server.to_owned())
+            .entry(owner.server.to_owned())
             .or_insert_with(|| Arc::new(Semaphore::new(OF_SERVER)));
         Space {
             all: Arc::clone(&self.all),

@@ -5,18 +5,18 @@ use futures_util::FutureExt;
 
 use super::*;
 
-const ACME: Asked<'static> = Asked {
+const ACME: SpaceOwner<'static> = SpaceOwner {
     plugin: "acme",
     server: "https://a.example",
 };
 
 /// Another server that the same plugin asks.
-const ACME_ELSEWHERE: Asked<'static> = Asked {
+const ACME_ELSEWHERE: SpaceOwner<'static> = SpaceOwner {
     server: "https://b.example",
     ..ACME
 };
 
-const OTHERS: Asked<'static> = Asked {
+const OTHERS: SpaceOwner<'static> = SpaceOwner {
     plugin: "other",
     ..ACME
 };

@@ -58,6 +58,10 @@ const EMBEDDING: &str = "embedding";
 
 const MILLION: f64 = 1e6;
 
+/// The highest price for a token that is believed, in US dollars: far above any, and a list of prices that
+/// was written can be read again.
+const HIGHEST: f64 = 1.0;
+
 impl PriceList {
     /// Reads the table that LiteLLM publishes (`model_prices_and_context_window.json`): a map of
     /// models to prices in US dollars for a token. Left out are entries without both prices, of
@@ -155,7 +159,9 @@ fn price(entry: &Value) -> Option<ModelPrice> {
 /// Dollars for a million tokens, of a price for one. Rounded: a price has few digits, and the
 /// product of two binary fractions has many.
 fn dollars(entry: &Value, key: &str) -> Option<f64> {
-    let price = entry[key].as_f64().filter(|price| *price >= 0.0)?;
+    let price = entry[key]
+        .as_f64()
+        .filter(|price| (0.0..=HIGHEST).contains(price))?;
     Some((price * MILLION * MILLION).round() / MILLION)
 }
 
@@ -211,6 +217,7 @@ mod tests {
             "long": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1, "output_cost_per_token": 1,
                 "input_cost_per_token_above_200k_tokens": 2 },
             "plan": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 0, "output_cost_per_token": 0 },
+            "dear": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1e300, "output_cost_per_token": 1e300 },
             "half": { "litellm_provider": "openai", "mode": "chat", "input_cost_per_token": 1 },
             "v": { "litellm_provider": "vertex_ai-embedding-models", "mode": "embedding", "input_cost_per_token": 1e-07 },
             "bedrock/b": { "litellm_provider": "bedrock_converse", "mode": "chat", "input_cost_per_token": 2e-06, "output_cost_per_token": 0 },

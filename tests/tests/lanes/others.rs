@@ -74,11 +74,14 @@ fn rows_that_are_too_dear_or_ask_for_what_is_not_there_end_no_other() {
 /// What a server repeats of a request says nothing about the account.
 #[test]
 fn rows_that_a_server_repeats_in_its_error_end_no_other() {
-    let api = ModelApi::start();
-    let error = Answer::error(400, "insufficient_quota", "you sent this");
-    api.rule(move |seen| is_bad(seen).then(|| error.clone()));
-    let finished = beside_bad_rows(&api, 6, 10);
-    cost_themselves(&finished, (6, 10), "you sent this");
+    for code in ["insufficient_quota", "rate_limit_exceeded"] {
+        let api = ModelApi::start();
+        let error = Answer::error(400, code, "you sent this; please try again in 9h0m0s");
+        api.rule(move |seen| is_bad(seen).then(|| error.clone()));
+        let finished = beside_bad_rows(&api, 6, 10);
+        cost_themselves(&finished, (6, 10), "you sent this");
+        assert_eq!(api.requests().len(), 16);
+    }
 }
 
 /// A server that fails on what it can't digest is not down: other rows are tried, and show it.

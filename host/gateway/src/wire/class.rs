@@ -83,8 +83,8 @@ const AMBIGUOUS_QUOTA_CODE: &str = "quota_exceeded";
 /// A wait up to which an ambiguous quota counts as a window: one hour, in seconds.
 const WINDOW_SECONDS: u64 = 3600;
 
-/// Codes that mean "slower", seen with statuses other than 429 (403 from Google, 400 and
-/// 503 from gateways).
+/// Codes that mean "slower", seen with statuses other than 429 (403 from Google, 503 from gateways).
+/// With a 400, as some gateways send them, they may be the request's own words.
 const THROTTLE_CODES: [&str; 8] = [
     "rate_limit_exceeded",
     "rate_limit_error",
@@ -193,7 +193,8 @@ pub(crate) fn classify(status: u16, body: &ErrorBody, retry_after: Option<Durati
     if of_account && (any(&QUOTA_CODES) || (ambiguous && !short_wait) || daily) {
         return Class::QuotaExhausted;
     }
-    if ambiguous || any(&THROTTLE_CODES) {
+    let of_pace = of_account || status >= 500;
+    if of_pace && (ambiguous || any(&THROTTLE_CODES)) {
         return Class::Throttled;
     }
     match status {

@@ -68,6 +68,11 @@ const CODES: &[(u16, &str, Class)] = &[
         Class::Permanent,
     ),
     (
+        400,
+        r#"{"error":{"code":"rate_limit_exceeded","message":"Please try again in 9h0m0s."}}"#,
+        Class::Permanent,
+    ),
+    (
         403,
         r#"{"error":{"code":"model_not_found"}}"#,
         Class::NotFound,

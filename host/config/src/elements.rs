@@ -115,7 +115,7 @@ pub(crate) const PROGRAMS: [&str; 12] = [
 /// The program that `written` names (`file://x.py:function` or a bare path), if it does.
 pub(crate) fn program(written: &str) -> Option<&str> {
     let path = crate::read::files::without_scheme(written);
-    let is_program = |path: &str| crate::read::files::has_extension(path.as_ref(), &PROGRAMS);
+    let is_program = |path: &str| has_extension(path.as_ref(), &PROGRAMS);
     if is_program(path) {
         return Some(path);
     }

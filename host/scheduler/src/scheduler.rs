@@ -194,9 +194,16 @@ impl Scheduler {
         self.say(id, Event::SlotReleased { job, in_flight });
         let lane = &self.lanes[id.index()];
         let (was_broken, in_vain) = (lane.is_broken(), lane.in_vain());
-        let amounts = self.jobs[&job].amounts;
+        let ended = &self.jobs[&job];
+        let others_pass = ended
+            .failed
+            .is_some_and(|first| lane.has_worked_since(first));
+        // Refused a fourth time while others pass: that is no limit of the lane's, and teaches it none.
+        let is_own = end.class == Class::Throttled && ended.tries.retries() > 2 && others_pass;
+        let class = if is_own { Class::Permanent } else { end.class };
+        let (amounts, taught) = (ended.amounts, End { class, ..*end });
         let (lane, mut around) = self.lane(id);
-        lane.learn(&flight, &amounts, end, job, &mut around);
+        lane.learn(&flight, &amounts, &taught, job, &mut around);
         let first = *self
             .jobs
             .get_mut(&job)
@@ -204,7 +211,7 @@ impl Scheduler {
             .failed
             .get_or_insert(flight.sent_at);
         // A job that fails, or is refused again and again, where others are answered has itself to blame.
-        let to_blame = in_vain && self.lanes[id.index()].has_worked_since(first);
+        let to_blame = is_own || in_vain && self.lanes[id.index()].has_worked_since(first);
         let next = self.decide(job, end, (was_broken, to_blame));
         if was_broken && let Some(why) = self.lanes[id.index()].lost(self.now) {
             self.refuse_all(id, &why);

@@ -198,3 +198,13 @@ fn jobs_that_a_server_always_refuses_cost_themselves() {
         assert!(minutes < 8, "{own} of {jobs} took {minutes} minutes");
     }
 }
+
+/// Nor do they slow others down: what is refused again and again while others pass is no pace.
+#[test]
+fn a_job_that_is_always_refused_teaches_no_pace() {
+    let (mut rig, lane) = Rig::with(slots(4));
+    let (good, _) = among_others(&mut rig, lane, Class::Throttled, (400, 2, 256));
+    assert_eq!(good.len(), 398);
+    let took = rig.now / 1000;
+    assert!(took < 120, "{took} s");
+}

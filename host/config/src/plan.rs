@@ -141,6 +141,24 @@ impl Plan {
         self.tests.models().filter_map(|test| test.provider)
     }
 
+    /// Names of metrics that the config itself has for its assertions and thresholds: whatever rows of data
+    /// name, these are summed.
+    pub fn declared_metrics(&self) -> BTreeSet<&str> {
+        let thresholds = self.thresholds.metrics.iter();
+        let mut names: BTreeSet<&str> = thresholds.map(|it| it.name.as_str()).collect();
+        for test in self.tests.models() {
+            let data = test.data.as_ref().map(|data| &data.shown);
+            for check in test.assertions.iter() {
+                let members = check.members();
+                if members.iter().all(|it| data != Some(&it.at.file)) {
+                    names.extend(members.iter().filter_map(|it| it.metric.as_deref()));
+                    names.extend(check.metric());
+                }
+            }
+        }
+        names
+    }
+
     /// Values of the config's `env` that are secrets by the names of the variables that they were
     /// taken from, or by their own where the config says them itself, and secrets that were
     /// filled into providers or stand in their headers: templates may use them, results must not show

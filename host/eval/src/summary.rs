@@ -3,7 +3,7 @@
 //! Latencies go into a histogram of two significant digits rather than a list: p50 and p95 are
 //! within 1 %, and a million rows cost as much as ten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -329,6 +329,8 @@ impl Tally {
 /// Sums metrics: how much their sums take of what a run has for them.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
+    /// Names that always have room.
+    declared: HashSet<String>,
     sums: usize,
     name_bytes: usize,
     /// Named scores that are in no sum, since there was no room for one.
@@ -336,6 +338,15 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Sums of which those of the `declared` names have room, whatever else rows name.
+    pub(crate) fn declaring<'a>(declared: impl IntoIterator<Item = &'a str>) -> Self {
+        let declared = declared.into_iter().take(MOST_METRICS);
+        Self {
+            declared: declared.map(str::to_owned).collect(),
+            ..Self::default()
+        }
+    }
+
     /// Adds the named scores of a case to the sums of its column.
     pub fn add(&mut self, column: &mut Tally, record: &CaseRecord) {
         let weights = record.grading_result.as_ref();
@@ -355,6 +366,9 @@ impl Metrics {
 
     /// Takes the room for one more sum; says whether there was any.
     fn begin_sum(&mut self, name: &str) -> bool {
+        if self.declared.contains(name) {
+            return true;
+        }
         let name_bytes = self.name_bytes + name.len();
         let has_room = self.sums < MOST_METRICS && name_bytes <= MOST_METRIC_NAMES;
         if has_room {
@@ -397,6 +411,21 @@ mod tests {
         assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
         thirds.add(f64::NAN);
         assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn a_metric_that_the_config_declares_has_room_whatever_rows_name() {
+        let mut record = crate::record::samples::record(0);
+        let mut metrics = Metrics::declaring(["own"]);
+        let mut column = Tally::default();
+        let names = (0..MOST_METRICS).map(|at| (at.to_string(), 0.5.into()));
+        record.named_scores = names.collect();
+        metrics.add(&mut column, &record);
+        record.named_scores =
+            Map::from_iter([("own".to_owned(), 1.into()), ("x".to_owned(), 1.into())]);
+        metrics.add(&mut column, &record);
+        assert_eq!(column.metric("own"), Some(1.0));
+        assert_eq!((column.metric("x"), metrics.unsummed), (None, 1));
     }
 
     #[test]

@@ -73,14 +73,7 @@ fn a_figure_that_can_not_be_spends_no_budget_of_others() {
         )
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
         .env("OPENAI_BASE_URL", api.url())
-        .args([
-            "eval",
-            "--no-table",
-            "--max-tokens",
-            "100000",
-            "--max-cost",
-            "5",
-        ])
+        .args(["eval", "--no-table", "--max-tokens", "100000"])
         .args(["-j", "1", "-o", "out.json"])
         .finish();
     finished.expect_code(0);

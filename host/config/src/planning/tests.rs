@@ -123,6 +123,26 @@ fn tests_and_providers_name_prompts_by_id_label_or_beginning() {
 }
 
 #[test]
+fn what_the_config_declares_and_what_rows_of_data_say_are_told_apart() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ndefaultTest: { assert: [{ type: equals, value: a, metric: own }] }\n\
+         tests: [rows.jsonl, { vars: { a: 1 }, options: { runSerially: true } }]",
+    )
+    .file(
+        "rows.jsonl",
+        r#"{"vars": {"a": 2}, "options": {"runSerially": true}, "assert": [{"type": "equals", "value": "b", "metric": "theirs"}]}"#,
+    );
+    let plan = folder.plan();
+    let declared: Vec<&str> = plan.declared_metrics().into_iter().collect();
+    assert_eq!(declared, ["own"]);
+    // Nobody but the config says that a test has the run for itself.
+    assert_eq!(
+        (plan.cases_alone().count(), plan.cases_beside().count()),
+        (1, 1)
+    );
+}
+
+#[test]
 fn unknown_keys_warn() {
     let folder = Folder::new("prompts: [p]\nproviders: [echo]\noutputs: x\nsharing: true");
     assert_eq!(

@@ -33,7 +33,7 @@ impl Totals {
         Self {
             all: Tally::default(),
             columns: head.columns.iter().map(|_| Tally::default()).collect(),
-            metrics: Metrics::default(),
+            metrics: Metrics::declaring(plan.declared_metrics()),
             repeats: Repeats::default(),
             tasks: Tasks::planned(&masked_tasks(plan, &context.masker)),
             thresholds: plan.thresholds.clone(),

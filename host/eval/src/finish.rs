@@ -114,8 +114,9 @@ pub(crate) fn conclude(
     }
     let (identity, group) = context.identities.with_group(case);
     record.repeat_group = group;
-    let is_carried =
-        carried_over(case, &record).is_none_or(|left| context.memory.carry(left.values()));
+    let file = case.test.data.as_ref().map(|data| &*data.real);
+    let carried = carried_over(case, &record);
+    let is_carried = carried.is_none_or(|left| context.memory.carry(file, left.values()));
     if !is_carried {
         record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_carry());
     }

@@ -27,8 +27,8 @@
 //! their beginning and the weighing of what they made.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -82,7 +82,8 @@ pub(crate) struct Memory {
     /// What answers take that wait to be compared; by test, which is a row.
     compared: Mutex<HashMap<u32, u64>>,
     /// What cases left to later ones.
-    carried: AtomicU64,
+    /// By the data file of their tests; `None`: the config's own.
+    carried: Mutex<HashMap<Option<PathBuf>, u64>>,
 }
 
 impl Default for Memory {
@@ -92,7 +93,7 @@ impl Default for Memory {
             making: Semaphore::new(MADE_AT_ONCE),
             closed: Notify::new(),
             compared: Mutex::default(),
-            carried: AtomicU64::new(0),
+            carried: Mutex::default(),
         }
     }
 }
@@ -113,13 +114,24 @@ impl Memory {
         })
     }
 
-    /// Counts values that stay for later cases; `false`, and they count nothing, if there is no
-    /// room for them.
-    pub(crate) fn carry<'a>(&self, values: impl IntoIterator<Item = &'a Value>) -> bool {
+    /// Counts values that stay for later cases of tests `of` this data file, or of the config; `false`, and
+    /// they count nothing, if there is no room for them. A file has half of what the others leave, so that
+    /// none takes it all.
+    pub(crate) fn carry<'a>(
+        &self,
+        of: Option<&Path>,
+        values: impl IntoIterator<Item = &'a Value>,
+    ) -> bool {
         let bytes: u64 = values.into_iter().map(of_value).sum();
-        let fits = |carried: u64| Some(carried + bytes).filter(|sum| *sum <= MAX_CARRIED);
-        let carried = &self.carried;
-        carried.fetch_update(Relaxed, Relaxed, fits).is_ok()
+        let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: u64 = carried.values().sum();
+        let own = carried.entry(of.map(Path::to_owned)).or_default();
+        let left = MAX_CARRIED - (all - *own);
+        let fits = *own + bytes <= if of.is_some() { left / 2 } else { left };
+        if fits {
+            *own += bytes;
+        }
+        fits
     }
 
     /// Counts an answer that takes so much while it waits for the others of its row; `false` if they would
@@ -408,9 +420,21 @@ mod tests {
         let memory = Memory::default();
         let value = |bytes: u64| Value::from("x".repeat(bytes as usize));
         let most = value(MAX_CARRIED - size_of::<Value>() as u64);
-        assert!(!memory.carry([&most, &Value::Null]));
-        assert!(memory.carry([&most]));
-        assert!(!memory.carry([&Value::Null]));
+        assert!(!memory.carry(None, [&most, &Value::Null]));
+        assert!(memory.carry(None, [&most]));
+        assert!(!memory.carry(None, [&Value::Null]));
+    }
+
+    #[test]
+    fn no_data_file_takes_all_the_room_of_others() {
+        let memory = Memory::default();
+        let (one, other) = (Some(Path::new("one")), Some(Path::new("other")));
+        let quarter = Value::from("x".repeat((MAX_CARRIED / 4) as usize - 1000));
+        let kept: Vec<bool> = (0..3).map(|_| memory.carry(one, [&quarter])).collect();
+        assert_eq!(kept, [true, true, false]);
+        assert!(memory.carry(other, [&quarter]));
+        assert!(!memory.carry(other, [&quarter]));
+        assert!(memory.carry(None, [&quarter]));
     }
 
     #[tokio::test(start_paused = true)]

@@ -22,7 +22,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::masking::{masked, masked_question};
 use crate::memory::{Account, MAX_CARRIED, MAX_ROW, of_waiting};
 use crate::question;
-use crate::record::{CaseRecord, Conclusion, Outcome};
+use crate::record::{CaseRecord, Conclusion, Outcome, ResponseRecord};
 use crate::state::{Ended, Given, Left};
 use crate::summary::End;
 
@@ -139,7 +139,7 @@ fn end_or_hold(
     }
     verdict::open(&mut record);
     let (mut record, json) = masked(record, &context.masker);
-    let values = record.response.iter().flat_map(|it| it.values());
+    let values = record.response.iter().flat_map(ResponseRecord::values);
     let bytes = of_waiting(json.len(), values);
     if is_graded(&record) && !context.memory.keep_answer(case.id.test_idx, bytes) {
         verdict::leave_out(&mut record);

@@ -8,7 +8,9 @@
 //!   server asks for is kept to instead.
 //! - **Throttled** attempts don't use up retries: being refused says nothing about the request,
 //!   and the lane, not the job, waits. Twenty of them end it all the same (published): no
-//!   limit of a run is that far off. Who sets retries to 0 gets the first refusal back.
+//!   limit of a run is that far off. Who sets retries to 0 gets the first refusal back. A job that is
+//!   refused while others pass uses them up: it asks for more than the limit holds, or for what this
+//!   server never grants.
 //! - A **timeout** is not retried: the exchange's time was for all attempts together, and a
 //!   completion that was slow once costs as much to be slow again.
 //! - **Retry tokens** bound retries of failures to about a tenth of all calls: 500 of them, 5

@@ -21,6 +21,7 @@ use crate::policy::LanePolicy;
 use crate::retry::{self, Attempted, Tries};
 use crate::sent::Amounts;
 use crate::time::Time;
+use crate::tuning::retry::OWN_REFUSALS;
 use crate::view::{View, Wait, Why};
 
 mod leases;
@@ -198,8 +199,9 @@ impl Scheduler {
         let others_pass = ended
             .failed
             .is_some_and(|first| lane.has_worked_since(first));
-        // Refused a fourth time while others pass: that is no limit of the lane's, and teaches it none.
-        let is_own = end.class == Class::Throttled && ended.tries.retries() > 2 && others_pass;
+        // Refused again and again while others pass: that is no limit of the lane's, and teaches it none.
+        let often = ended.tries.retries() >= OWN_REFUSALS;
+        let is_own = end.class == Class::Throttled && often && others_pass;
         let class = if is_own { Class::Permanent } else { end.class };
         let (amounts, taught) = (ended.amounts, End { class, ..*end });
         let (lane, mut around) = self.lane(id);

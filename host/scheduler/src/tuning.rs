@@ -421,6 +421,12 @@ pub(crate) mod retry {
     /// Pinned by the test `being_refused_uses_no_retries_but_has_an_end`.
     pub(crate) const MOST_REFUSALS: u32 = 20;
 
+    /// Retries of a job after which a refusal, while others pass, is taken for its own fault: with two of
+    /// them limits in slices of 10 s waste more than a hundredth.
+    ///
+    /// Pinned by the gate of "10 s slices, 1.5 s".
+    pub(crate) const OWN_REFUSALS: u32 = 3;
+
     /// Retry tokens at first and at most (published).
     /// Pinned by the test `a_hundred_retries_spend_all_tokens_and_five_successes_buy_one`.
     pub(crate) const RETRY_TOKENS: u32 = 500;

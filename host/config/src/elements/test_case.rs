@@ -183,11 +183,7 @@ impl<'a> TestReader<'a> {
             .get("options")
             .map(|options| test_options::read(&options, self.reading));
         let (judges, nameless) = self.judges_of(entry);
-        let (mut options, options_written) = options.unwrap_or_default();
-        if entry.origin.is_data() {
-            // A row is not to have the run for itself, before all others.
-            options.shift_remove("runSerially");
-        }
+        let (options, options_written) = options.unwrap_or_default();
         let has_affix = ["prefix", "suffix"]
             .iter()
             .any(|key| options.contains_key(*key));

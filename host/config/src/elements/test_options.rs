@@ -20,6 +20,9 @@ pub(crate) const RAW_VARS: &str = "rawVars";
 /// How often a test is sent.
 const REPEAT: &str = "repeat";
 
+/// Has a test run alone, before all others.
+const RUN_SERIALLY: &str = "runSerially";
+
 /// What a row may ask of the model that the config chose: how it samples, how long and in which
 /// form it answers. [`is_spelt`] finds the other spellings of a name. Tools are not among them:
 /// some vendors call a server that a tool names.
@@ -122,7 +125,7 @@ pub(crate) fn read(
         "disableVarExpansion",
         "disableDefaultAsserts",
         "disableConversationVar",
-        "runSerially",
+        RUN_SERIALLY,
         RAW_VARS,
     ] {
         entry.get(key).map(|value| value.want_bool(findings));
@@ -189,9 +192,9 @@ fn warn_of_slips(entry: &Entry<'_>, findings: &Findings) {
 }
 
 /// Whether a row may set an option unasked. What the run reads has checks of its own, but for how
-/// often a row is sent.
+/// often a row is sent, and before whom.
 fn is_for_rows(key: &str) -> bool {
-    let is_runs = RUN_OPTIONS.contains(&key) && key != REPEAT;
+    let is_runs = RUN_OPTIONS.contains(&key) && ![REPEAT, RUN_SERIALLY].contains(&key);
     is_runs || is_of_the_answer(key)
 }
 

@@ -135,10 +135,10 @@ fn what_the_config_declares_and_what_rows_of_data_say_are_told_apart() {
     let plan = folder.plan();
     let declared: Vec<&str> = plan.declared_metrics().into_iter().collect();
     assert_eq!(declared, ["own"]);
-    // Nobody but the config says that a test has the run for itself.
+    // A row that wants the run for itself asks for it.
     assert_eq!(
-        (plan.cases_alone().count(), plan.cases_beside().count()),
-        (1, 1)
+        folder.requests(),
+        ["rows.jsonl:1:47: options.runSerially: set `runSerially` of its request to true"]
     );
 }
 

@@ -49,6 +49,9 @@ const OF_PLUGIN: usize = ALL / 2;
 /// Bytes for the answers of one server to one plugin.
 const OF_SERVER: usize = OF_PLUGIN / 2;
 
+/// Servers of a plugin that are remembered, beyond those that answer at the moment.
+const MOST_SERVERS: usize = 256;
+
 /// The first bytes of an answer, which don't count.
 const FREE: usize = 32 << 10;
 
@@ -199,6 +202,10 @@ impl Bodies {
             .servers
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        // A plugin may ask any number of servers, one after the other.
+        if servers.len() >= MOST_SERVERS {
+            servers.retain(|_, of_server| Arc::strong_count(of_server) > 1);
+        }
         let of_server = servers
             .entry(owner.server.to_owned())
             .or_insert_with(|| Arc::new(Semaphore::new(OF_SERVER)));

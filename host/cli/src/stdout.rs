@@ -3,6 +3,7 @@
 //! `runner list | head` closes the pipe early; that is the reader's right, so a broken pipe
 //! ends the writing and not the command. Every other error is reported.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,15 +21,21 @@ pub(crate) fn heed_job() {
     IN_JOB.store(true, Ordering::Relaxed);
 }
 
+/// A text for people, on the way there.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    if IN_JOB.load(Ordering::Relaxed) {
+        job::harmless(text)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 /// Writes a text for people and flushes.
 ///
 /// # Errors
 /// When it can't be written, except to a reader who has gone.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    if IN_JOB.load(Ordering::Relaxed) {
-        return write(&job::harmless(text));
-    }
-    write(text)
+    write(&harmless(text))
 }
 
 fn write(text: &str) -> anyhow::Result<()> {

@@ -3,11 +3,9 @@
 //! The facts are asked for once; what they mean is decided by a pure function, so that every
 //! combination can be tested without a terminal.
 
-use std::borrow::Cow;
 use std::io::IsTerminal;
 
 use crate::environment::Environment;
-use crate::job;
 
 /// Width of a table where nothing tells a better one.
 const DEFAULT_WIDTH: u16 = 120;
@@ -50,15 +48,6 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// A text for people, on the way there.
-    pub(crate) fn harmless(self, text: &str) -> Cow<'_, str> {
-        if self.github {
-            job::harmless(text)
-        } else {
-            Cow::Borrowed(text)
-        }
-    }
-
     /// Looks at the process's streams.
     pub(crate) fn detect(environment: &Environment) -> Self {
         let stdout_is_terminal = std::io::stdout().is_terminal();

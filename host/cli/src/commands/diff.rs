@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
             text.push_str(&gate.text(&totals, &judged));
             verdict = Some(judged);
         }
-        stdout::print(&setting.terminal.harmless(&text))?;
+        stdout::print(&text)?;
     }
     Ok(match (gate, verdict) {
         (None, _) => SUCCESS,

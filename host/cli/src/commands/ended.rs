@@ -41,7 +41,7 @@ impl EndedRun<'_> {
         setting: &Setting,
     ) -> Result<bool, Failure> {
         let text = self.text(summary, findings, setting.terminal);
-        let printed = stdout::print(&setting.terminal.harmless(&text));
+        let printed = stdout::print(&text);
         // A terminal that is gone takes no results; files do.
         let written = self.write(outputs, summary, setting)?;
         printed?;

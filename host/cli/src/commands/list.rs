@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &List, setting: &Setting) -> Result<u8, Failure> {
     } else {
         let terminal = setting.terminal;
         let text = table(&runs, &TimeZone::system(), terminal.width);
-        stdout::print(&terminal.harmless(&text))?;
+        stdout::print(&text)?;
     }
     Ok(SUCCESS)
 }

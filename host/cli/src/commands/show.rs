@@ -51,12 +51,12 @@ pub(super) fn run(arguments: &Show, setting: &Setting) -> Result<u8, Failure> {
             .note("this run is still going on; this is what it has so far");
     }
     match arguments.test {
-        Some(test_idx) => test(arguments, &run, test_idx, setting.terminal)?,
+        Some(test_idx) => test(arguments, &run, test_idx)?,
         None if arguments.metrics => metrics(arguments, &run, setting.terminal)?,
         None if arguments.json => document(&run)?,
         None => {
             let text = overview(arguments, &run, setting.terminal, &TimeZone::system())?;
-            stdout::print(&setting.terminal.harmless(&text))?;
+            stdout::print(&text)?;
         }
     }
     Ok(SUCCESS)
@@ -184,7 +184,7 @@ fn metrics(arguments: &Show, run: &StoredRun, terminal: Terminal) -> Result<(), 
     }
     text.push('\n');
     text.push_str(&listing::render(&headings, &rows, terminal.width));
-    Ok(stdout::print(&terminal.harmless(&text))?)
+    Ok(stdout::print(&text)?)
 }
 
 /// One line that says which run this is.
@@ -205,12 +205,7 @@ pub(super) fn document(run: &StoredRun) -> anyhow::Result<()> {
     stdout::stream_json(|out| output::write_json(out, &run.run(&summary)))
 }
 
-fn test(
-    arguments: &Show,
-    run: &StoredRun,
-    test_idx: u32,
-    terminal: Terminal,
-) -> Result<(), Failure> {
+fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure> {
     let mut cases = run.cases(test_idx, arguments.column)?.peekable();
     if cases.peek().is_none() {
         let column = arguments
@@ -227,7 +222,7 @@ fn test(
         let mut separator = "";
         for case in cases {
             let text = detail::render(&case?);
-            write!(out, "{separator}{}", terminal.harmless(&text))?;
+            write!(out, "{separator}{}", stdout::harmless(&text))?;
             separator = "\n";
         }
         Ok(())

@@ -46,7 +46,7 @@ impl OfCase for StoredCase {
                 outcome,
             })
         };
-        read().map_err(|error| StoreError::sql("read results", path, error))
+        read().map_err(|error| StoreError::sql(Self::DOING, path, error))
     }
 
     fn place(&self) -> (u32, u32) {

@@ -15,6 +15,7 @@
 
 mod answer;
 mod archive;
+mod built;
 mod chance;
 mod client;
 pub mod compat;
@@ -29,6 +30,7 @@ mod viewed;
 
 pub use answer::{Answer, Gate};
 pub use archive::{Packing, archive};
+pub use built::guest;
 pub use chance::Chance;
 pub use client::{Client, Reply};
 pub use crash::{CrashTally, crash_cycles, crash_storm};

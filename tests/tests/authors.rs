@@ -4,22 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use insta::assert_snapshot;
-use runner_tests::{Answer, Finished, ModelApi, Run, target_folder, workspace_root};
+use runner_tests::{Answer, Finished, ModelApi, Run, guest, workspace_root};
 use serde_json::json;
-
-/// A component that `cargo xtask plugins` builds from `tests`.
-fn built(name: &str) -> PathBuf {
-    let path = target_folder()
-        .join("guests")
-        .join(name)
-        .with_extension("wasm");
-    assert!(
-        path.is_file(),
-        "there is no {}; build it with `cargo xtask plugins`",
-        path.display()
-    );
-    path
-}
 
 fn new(run: &Run, name: &str, lang: &str, kind: &str) -> Finished {
     let arguments = ["plugin", "new", name, "--lang", lang, "--kind", kind];
@@ -80,7 +66,7 @@ fn a_folder_in_rust_is_what_the_tests_build_and_its_fixtures_hold() {
         }
         let tested = run
             .args(["plugin", "test", name, "--plugin"])
-            .arg(built(&format!("outside/{name}")))
+            .arg(guest(&format!("outside/{name}")))
             .finish();
         assert_snapshot!(format!("fixtures_of_{name}"), tested.told());
     }
@@ -113,7 +99,7 @@ fn the_native_tests_of_folders_in_other_languages_pass() {
 fn a_fixture_that_does_not_hold_says_what_came_instead() {
     let fixture = "request: { output: one two three, value: 2 }\n\
                    expect: { outcome: pass, grade: { score: 1, namedScores: { short: 1 } } }\n";
-    let grader = std::fs::read(built("outside/brief")).expect("it was built");
+    let grader = std::fs::read(guest("outside/brief")).expect("it was built");
     let run = Run::new()
         .file("fixtures/wrong.yaml", fixture)
         .file(
@@ -135,7 +121,7 @@ fn a_fixture_that_does_not_hold_says_what_came_instead() {
 /// A fixture may be a stranger's, with the component beside it.
 #[test]
 fn a_fixture_runs_no_code_outside_the_sandbox_and_reads_no_file_elsewhere() {
-    let grader = std::fs::read(built("outside/brief")).expect("it was built");
+    let grader = std::fs::read(guest("outside/brief")).expect("it was built");
     let code = "require('fs').writeFileSync('ran', ''); module.exports = () => 1;\n";
     let run = Run::new()
         .file("dist/brief.wasm", grader)
@@ -156,7 +142,7 @@ fn a_fixture_runs_no_code_outside_the_sandbox_and_reads_no_file_elsewhere() {
 
 #[test]
 fn a_grade_is_asked_for_without_a_config() {
-    let brief = built("outside/brief");
+    let brief = guest("outside/brief");
     let run = Run::new()
         // It would be refused, if it were read.
         .config("prompts: 5\n")
@@ -246,7 +232,7 @@ fn plugins_of_the_program_are_called_by_their_names() {
 fn what_goes_wrong_in_a_component_is_told_with_its_last_words() {
     let run = Run::new()
         .args(["plugin", "call"])
-        .arg(built("tests/hostile"));
+        .arg(guest("tests/hostile"));
     let call = |kind: &str| run.clone().args(["--type", kind, "--output", "x"]).finish();
     assert_snapshot!(call("panic").told_as("panic") + &call("hog").told_as("hog"));
 }
@@ -262,7 +248,7 @@ fn a_completion_gets_what_flags_grant_and_becomes_a_fixture() {
     let run = Run::new()
         .env("ACME_API_KEY", "acme-secret-value")
         .args(["plugin", "call"])
-        .arg(built("outside/provider"))
+        .arg(guest("outside/provider"))
         .args([
             "--provider",
             "acme:one",
@@ -297,7 +283,7 @@ fn a_completion_gets_what_flags_grant_and_becomes_a_fixture() {
     let replayed = Run::new()
         .file("fixtures/hi.json", answered.read("fixtures/hi.json"))
         .args(["plugin", "test", "--plugin"])
-        .arg(built("outside/provider"))
+        .arg(guest("outside/provider"))
         .finish();
     assert_eq!(api.requests().len(), 1, "nothing is sent");
     let fixture = answered
@@ -315,7 +301,7 @@ fn a_completion_gets_what_flags_grant_and_becomes_a_fixture() {
 fn a_grader_asks_whom_a_flag_names() {
     let run = Run::new()
         .args(["plugin", "call"])
-        .arg(built("outside/judge"));
+        .arg(guest("outside/judge"));
     let run = run.args(["--output", "this is fine"]);
     let refused = run.clone().finish();
     let asked = run.args(["--allow-llm", "judge=echo"]).finish();
@@ -366,7 +352,7 @@ fn the_page_for_authors_shows_what_happens() {
                     .into_owned();
                 let release = folder.join("target/wasm32-wasip2/release");
                 std::fs::create_dir_all(&release).expect("made");
-                let component = built(&format!("outside/{name}"));
+                let component = guest(&format!("outside/{name}"));
                 std::fs::copy(component, release.join(format!("{name}.wasm"))).expect("copied");
             } else if let Some(arguments) = command.strip_prefix("runner ") {
                 let words = shell_words(arguments);

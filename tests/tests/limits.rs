@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use runner_tests::{Answer, Finished, Gate, ModelApi, Run, built_program, target_folder};
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, built_program, guest};
 use serde_json::Value;
 
 fn rows(finished: &Finished) -> Vec<Value> {
@@ -73,7 +73,7 @@ fn a_grader_that_hangs_does_not_cost_the_answer() {
                   tests: [{ assert: [{ type: spin }, { type: spin }, { type: spin }] }]\n";
     let finished = over(&api, config)
         .args(["--timeout-ms", "150", "--plugin"])
-        .arg(target_folder().join("guests/tests/hostile.wasm"))
+        .arg(guest("tests/hostile"))
         .finish();
     finished.expect_code(100);
     let row = &rows(&finished)[0];
@@ -175,7 +175,7 @@ fn a_delay_is_kept_between_calls() {
 fn a_plugins_budget_of_requests_ends_its_cases_as_budget_exceeded() {
     let api = ModelApi::start();
     api.always(Answer::json(&serde_json::json!({ "answer": "fine" })));
-    let provider = target_folder().join("guests/outside/provider.wasm");
+    let provider = guest("outside/provider");
     let config = format!(
         "prompts: ['{{{{n}}}}']\nproviders: [{{ id: 'acme:m', config: {{ url: '{0}/ask' }} }}]\n\
          tests: [{{ vars: {{ n: ['1', '2', '3'] }} }}]\n\

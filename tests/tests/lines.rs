@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use runner_tests::{Answer, Finished, ModelApi, Run, target_folder};
+use runner_tests::{Answer, Finished, ModelApi, Run, guest};
 use serde_json::Value;
 
 const CASES: usize = 300;
@@ -77,7 +77,7 @@ fn loud_run() -> Finished {
             "events.jsonl",
         ])
         .args(["-o", "out.jsonl", "--plugin"])
-        .arg(target_folder().join("guests/tests/hostile.wasm"))
+        .arg(guest("tests/hostile"))
         .finish()
 }
 

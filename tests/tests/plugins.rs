@@ -3,25 +3,11 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use runner_tests::{Answer, Finished, ModelApi, Run, target_folder};
+use runner_tests::{Answer, Finished, ModelApi, Run, guest, target_folder};
 
 /// A component that `cargo xtask plugins` builds from `tests/outside`.
 fn outside(name: &str) -> PathBuf {
-    built("outside", name)
-}
-
-fn built(folder: &str, name: &str) -> PathBuf {
-    let path = target_folder()
-        .join("guests")
-        .join(folder)
-        .join(name)
-        .with_extension("wasm");
-    assert!(
-        path.is_file(),
-        "there is no {}; build it with `cargo xtask plugins`",
-        path.display()
-    );
-    path
+    guest(&format!("outside/{name}"))
 }
 
 fn rows(finished: &Finished) -> Vec<serde_json::Value> {
@@ -203,7 +189,7 @@ fn a_hostile_grader_costs_its_rows_only() {
              - { vars: { word: d }, assert: [{ type: flood }] }\n  - { vars: { word: e }, assert: [{ type: equals, value: e }] }\n",
         )
         .args(["eval", "-o", "out.json", "--plugin"])
-        .arg(built("tests", "hostile"))
+        .arg(guest("tests/hostile"))
         .finish();
     finished.expect_code(100);
     let codes: Vec<_> = rows(&finished)

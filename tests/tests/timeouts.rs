@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use runner_tests::{Answer, Finished, Gate, ModelApi, Run, target_folder};
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, guest};
 use serde_json::Value;
 
 /// Two cases, the first of which the tests hold up.
@@ -38,14 +38,14 @@ fn expect_error(row: &Value, code: &str, told: &str) {
 
 /// A component of the tests, granted nothing and under these limits.
 fn hostile(limits: &str) -> String {
-    let file = target_folder().join("guests/tests/hostile.wasm");
+    let file = guest("tests/hostile");
     let file = file.display();
     format!("plugins: {{ hostile: {{ source: '{file}', limits: {{ {limits} }} }} }}\n")
 }
 
 /// One provider, called `judge`, that answers and is asked about each answer.
 fn judged(words: &[&str], more: &str) -> String {
-    let file = target_folder().join("guests/outside/judge.wasm");
+    let file = guest("outside/judge");
     let (file, words) = (file.display(), words.join(", "));
     format!(
         "prompts: ['{{{{word}}}}']\nproviders: [{{ id: openai:m, label: judge{more} }}]\n\

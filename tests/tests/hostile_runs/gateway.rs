@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_tests::{Answer, ModelApi, Run, target_folder};
+use runner_tests::{Answer, ModelApi, Run, guest};
 use serde_json::{Value, json};
 
 use crate::measured::{Measured, among_others, measured, rows};
@@ -167,7 +167,7 @@ fn a_plugin_that_may_ask_a_model_says_how_it_answers_and_no_more() {
             "0 ok, 0 budget, 1 denied, 0 other",
         ),
     ];
-    let guest = target_folder().join("guests/tests/hostile.wasm");
+    let guest = guest("tests/hostile");
     let prompts = asks.map(|(options, _)| format!("\"ask\\t1\\tjudge\\thi\\t{options}\""));
     let config = format!(
         "prompts: [{}]\n\

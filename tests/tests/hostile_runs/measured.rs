@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use runner_tests::{Finished, Misbehaviour, ModelApi, Run, target_folder};
+use runner_tests::{Finished, Misbehaviour, ModelApi, Run, guest};
 use serde_json::{Value, json};
 
 /// The hostile guest that describes itself as `kind`.
 pub(crate) fn hostile(kind: &str) -> Vec<u8> {
     const MARK: &[u8] = b"hostile-describes:";
-    let path = target_folder().join("guests/tests/hostile.wasm");
+    let path = guest("tests/hostile");
     let mut file = std::fs::read(path).expect("build it with `cargo xtask plugins`");
     let place = file.windows(MARK.len()).position(|bytes| bytes == MARK);
     let at = place.expect("the word is in its data") + MARK.len();

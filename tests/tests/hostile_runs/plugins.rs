@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use runner_tests::{Finished, Run, target_folder};
+use runner_tests::{Finished, Run, guest};
 
 use crate::measured::{Measured, hostile, measured, rows};
 
@@ -45,7 +45,7 @@ fn what_a_plugin_says_of_itself_is_held_against_it() {
 /// It would read the config's own code, and answer in its place: the row that has to fail would pass.
 #[test]
 fn a_plugin_that_claims_the_configs_own_code_is_refused() {
-    let path = target_folder().join("guests/tests/claimant.wasm");
+    let path = guest("tests/claimant");
     let claimant = std::fs::read(path).expect("build it with `cargo xtask plugins`");
     let run = |arguments: &[&str]| {
         Run::new()

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
-use runner_tests::{ModelApi, Run, target_folder};
+use runner_tests::{ModelApi, Run, guest, target_folder};
 
 use super::terminal::answered;
 
@@ -60,7 +60,7 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
 /// How many problems a component finds, and which, could tell what it was shown.
 #[test]
 fn a_component_sees_its_config_when_it_is_agreed_to_and_not_before() {
-    let hostile = target_folder().join("guests/tests/hostile.wasm");
+    let hostile = guest("tests/hostile");
     let hostile = std::fs::read(hostile).expect("it was built");
     let config = "prompts: [hi]\nproviders: [{ id: 'hostile:fine', config: { apiKey: '{{ env.WHO }}' } }]\n\
                   plugins: { hostile: { source: hostile.wasm } }\n";

@@ -2,7 +2,8 @@
 //!
 //! What came from the environment isn't in it, since templates stay unrendered. But people also
 //! write keys straight into a config. So values of `env`, and of keys that are named like a
-//! secret, are left out, unless they are templates.
+//! secret, are left out, unless they are templates; in providers also what stands for a secret in
+//! addresses, headers and query parameters.
 
 use serde_json::Value;
 
@@ -41,9 +42,25 @@ const SECRET_VARIABLE_ENDS: [&str; 9] = [
 /// Variables of every shell that hold the folder, and end like a password.
 const FOLDER_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
 
+/// Keys of a provider whose fields are named as a server names them.
+const FIELDS_OF_REQUESTS: [&str; 2] = ["headers", "queryParams"];
+
+/// Keys of a config that name providers.
+const PROVIDERS: [&str; 3] = ["provider", "providers", "targets"];
+
+/// Where a value stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Standing {
+    /// Below a key that is named like a secret.
+    secret: bool,
+    in_provider: bool,
+    /// Its fields go to a server under their names.
+    sent: bool,
+}
+
 /// `config` without values that look like secrets.
 pub(crate) fn redacted(mut config: Value) -> Value {
-    hide(&mut config, false);
+    hide(&mut config, Standing::default());
     config
 }
 
@@ -59,27 +76,79 @@ fn hide_in_provider(part: &mut Value) {
         return;
     };
     if let Some(provider) = fields.get_mut("provider") {
-        hide(provider, false);
+        let in_provider = true;
+        hide(
+            provider,
+            Standing {
+                in_provider,
+                ..Standing::default()
+            },
+        );
     }
     if let Some(Value::Array(members)) = fields.get_mut("assert") {
         members.iter_mut().for_each(hide_in_provider);
     }
 }
 
-fn hide(value: &mut Value, secret: bool) {
+fn hide(value: &mut Value, around: Standing) {
     match value {
-        Value::String(text) if secret && is_plain(text) => HIDDEN.clone_into(text),
-        Value::Number(_) if secret => *value = Value::from(HIDDEN),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secret)),
+        Value::String(text) if around.secret && is_plain(text) => HIDDEN.clone_into(text),
+        Value::String(text) if around.in_provider => {
+            if let Some(shown) = without_secrets_of_address(text) {
+                *text = shown;
+            }
+        }
+        Value::Number(_) if around.secret => *value = Value::from(HIDDEN),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, around)),
         Value::Object(fields) => {
             for (key, value) in fields {
                 // A credential's `env` in `plugins` is a variable's name: text, not a map.
                 let env = key == "env" && value.is_object();
-                hide(value, secret || env || is_secret(key));
+                let named = is_secret(key) || (around.sent && is_secret_variable(key));
+                let inner = Standing {
+                    secret: around.secret || env || named,
+                    in_provider: around.in_provider || PROVIDERS.contains(&&**key),
+                    sent: FIELDS_OF_REQUESTS.contains(&&**key),
+                };
+                hide(value, inner);
             }
         }
         _ => {}
     }
+}
+
+/// An address without its password and without the query parameters that are named like secrets;
+/// `None` if it has none, or is no address. Templates in it stay as they are.
+fn without_secrets_of_address(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let (rest, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
+    let (place, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+    let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    let host = match host
+        .rsplit_once('@')
+        .map(|(user, host)| (user.split_once(':'), host))
+    {
+        Some((Some((user, password)), host)) if is_plain(password) => {
+            format!("{user}:{HIDDEN}@{host}")
+        }
+        _ => host.to_owned(),
+    };
+    let shown = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) if is_plain(value) && is_secret_parameter(name) => {
+            format!("{name}={HIDDEN}")
+        }
+        _ => pair.to_owned(),
+    };
+    let query: Vec<String> = query.split('&').map(shown).collect();
+    let query = query.join("&");
+    let without = format!("{scheme}://{host}{path}{query}{fragment}");
+    (without != text).then_some(without)
+}
+
+/// Whether a query parameter, with the `?` before it if it is the first, is named like a secret.
+fn is_secret_parameter(name: &str) -> bool {
+    let name = name.trim_start_matches('?');
+    is_secret_variable(name) || matches!(name, "sig" | "signature")
 }
 
 /// Whether a key is named like a secret.
@@ -122,6 +191,28 @@ mod tests {
         };
         assert_eq!(with_redacted_provider(part("sk-1")), part(HIDDEN));
         assert_eq!(with_redacted_provider(json!("text")), json!("text"));
+    }
+
+    #[test]
+    fn no_secret_of_a_provider_s_address_headers_or_query_is_shown() {
+        let provider = |secret: &str| {
+            json!({"providers": [{
+                "id": format!("http://u:{secret}@h/a?q=1&api_key={secret}&sig={secret}#f"),
+                "config": {
+                    "url": format!("https://h?key={secret}"),
+                    "headers": {"Cookie": secret, "X-Auth": secret, "Accept": "a/b"},
+                    "queryParams": {"key": secret, "page": "2"},
+                    "other": "https://h/{{ env.A }}?key={{ env.KEY }}",
+                    "key": "a name",
+                },
+            }]})
+        };
+        assert_eq!(redacted(provider("s3")), provider(HIDDEN));
+        let judge = |text: &str| json!({"provider": text});
+        let shown = with_redacted_provider(judge("http://h?token=abc&x"));
+        assert_eq!(shown, judge("http://h?token=[hidden]&x"));
+        let asked = json!({"tests": [{"vars": {"page": "http://h?token=abc"}}]});
+        assert_eq!(redacted(asked.clone()), asked);
     }
 
     #[test]

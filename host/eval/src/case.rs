@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Case, Check};
+use runner_config::plan::{Case, Check, TooMuch};
 use runner_gateway::WorkClock;
 use runner_sandbox::abi;
 use tokio::sync::SemaphorePermit;
@@ -48,7 +48,7 @@ pub(crate) async fn carry_through(
         let making = context.memory.making().await;
         let memory = context.memory.open();
         let needs = memory::of_given(given.values());
-        if needs > 0 && Case::can_follow(given.values()) {
+        if needs > 0 && refusal(&given).is_none() {
             memory.reserve(needs).await;
         }
         (making, memory)
@@ -100,9 +100,19 @@ fn following<'a>(case: &'a Case, given: &Given) -> Cow<'a, Case> {
         return Cow::Borrowed(case);
     }
     let mut own = case.clone();
-    let left = Case::can_follow(given.values()).then(|| given.to_vars());
-    own.follow(left.as_ref());
+    match refusal(given) {
+        Some(why) => own.refused = Some(why),
+        None => own.follow(&given.to_vars()),
+    }
     Cow::Owned(own)
+}
+
+/// Why a case can't have what it is given.
+fn refusal(given: &Given) -> Option<TooMuch> {
+    if given.is_lost() {
+        return Some(TooMuch::Lost);
+    }
+    (!Case::can_follow(given.values())).then_some(TooMuch::Left)
 }
 
 /// What is known of a case so far.

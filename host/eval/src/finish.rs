@@ -121,7 +121,11 @@ pub(crate) fn conclude(
         record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_carry());
     }
     let end = end_or_hold(context, case, record, Some(identity));
-    let left = end.left.filter(|_| is_carried);
+    let left = if is_carried {
+        end.left
+    } else {
+        end.left.map(Left::lost)
+    };
     CaseEnd { left, ..end }
 }
 

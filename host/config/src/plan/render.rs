@@ -145,15 +145,10 @@ impl Case {
         left.map(weight::of_value).sum::<usize>() <= MAX_LEFT
     }
 
-    /// Takes what earlier cases left to this one, which wins over variables of the same name;
-    /// `None`: it is too much, and the case is refused. A variable that reads some of it was left
-    /// as written when the plan was walked, and is filled in now. What was left is a model's words
-    /// and never read as a template.
-    pub fn follow(&mut self, left: Option<&Map<String, Value>>) {
-        let Some(left) = left else {
-            self.refused = Some(TooMuch::Left);
-            return;
-        };
+    /// Takes what earlier cases left to this one, which wins over variables of the same name.
+    /// A variable that reads some of it was left as written when the plan was walked, and is filled in
+    /// now. What was left is a model's words and never read as a template.
+    pub fn follow(&mut self, left: &Map<String, Value>) {
         let mut scope = (*self.vars).clone();
         scope.extend(left.clone());
         let scope = Arc::new(scope);

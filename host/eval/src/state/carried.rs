@@ -20,7 +20,8 @@ type Place = (bool, CaseId);
 pub struct Left {
     /// Whether it ran alone, before the others.
     alone: bool,
-    values: Vec<(Strand, Value)>,
+    /// `None`: there was no room for it.
+    values: Vec<(Strand, Option<Value>)>,
 }
 
 impl Left {
@@ -37,7 +38,7 @@ impl Left {
         };
         let writes = needs.writes.iter();
         let values: Vec<_> = writes
-            .filter_map(|strand| Some((strand.clone(), value(strand)?)))
+            .filter_map(|strand| Some((strand.clone(), Some(value(strand)?))))
             .collect();
         (!values.is_empty()).then_some(Self {
             alone: needs.alone,
@@ -47,7 +48,13 @@ impl Left {
 
     /// What stays in memory.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
-        self.values.iter().map(|(_, value)| value)
+        self.values.iter().filter_map(|(_, value)| value.as_ref())
+    }
+
+    /// Where there was no room for the values: those that read them are told so.
+    pub(crate) fn lost(mut self) -> Self {
+        self.values.iter_mut().for_each(|(_, value)| *value = None);
+        self
     }
 }
 
@@ -60,6 +67,8 @@ pub struct Given(Vec<(String, Shared)>);
 enum Shared {
     Turns(Vec<Arc<Value>>),
     Register(Arc<Value>),
+    /// Some of it was there, and could not be kept.
+    Lost,
 }
 
 impl Given {
@@ -74,11 +83,17 @@ impl Given {
         self.0.is_empty()
     }
 
+    /// Whether some of it was there, and could not be kept.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.0.iter().any(|(_, shared)| *shared == Shared::Lost)
+    }
+
     /// All values.
     pub fn values(&self) -> impl Iterator<Item = &Value> {
         let values = self.0.iter().flat_map(|(_, shared)| match shared {
             Shared::Turns(turns) => &**turns,
             Shared::Register(value) => std::slice::from_ref(value),
+            Shared::Lost => &[],
         });
         values.map(|value| &**value)
     }
@@ -88,6 +103,7 @@ impl Given {
         let value = |shared: &Shared| match shared {
             Shared::Turns(turns) => turns.iter().map(|turn| (**turn).clone()).collect(),
             Shared::Register(value) => (**value).clone(),
+            Shared::Lost => Value::Null,
         };
         let vars = self.0.iter();
         vars.map(|(name, shared)| (name.clone(), value(shared)))
@@ -97,7 +113,7 @@ impl Given {
 
 /// Everything that was left so far.
 #[derive(Debug, Default)]
-pub(super) struct Carried(HashMap<Strand, BTreeMap<Place, Arc<Value>>>);
+pub(super) struct Carried(HashMap<Strand, BTreeMap<Place, Option<Arc<Value>>>>);
 
 impl Carried {
     /// Gives what earlier cases left to the case `id`, by the name by which it reads each.
@@ -116,12 +132,17 @@ impl Carried {
         match strand {
             Strand::Conversation { .. } => {
                 let turns = before.into_iter().flatten().map(|(_, turn)| turn.clone());
-                Some((CONVERSATION.to_owned(), Shared::Turns(turns.collect())))
+                let turns: Option<Vec<_>> = turns.collect();
+                Some((
+                    CONVERSATION.to_owned(),
+                    turns.map_or(Shared::Lost, Shared::Turns),
+                ))
             }
             Strand::Turn { .. } => None,
             Strand::Register(name) | Strand::RowRegister(name, _) => {
                 let (_, value) = before?.next_back()?;
-                Some((name.to_string(), Shared::Register(value.clone())))
+                let value = value.clone().map_or(Shared::Lost, Shared::Register);
+                Some((name.to_string(), value))
             }
         }
     }
@@ -131,7 +152,7 @@ impl Carried {
         let place = (!left.alone, id);
         for (strand, value) in left.values {
             let strand = self.0.entry(strand).or_default();
-            strand.insert(place, Arc::new(value));
+            strand.insert(place, value.map(Arc::new));
         }
     }
 }

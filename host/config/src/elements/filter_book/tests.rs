@@ -125,7 +125,7 @@ fn what_an_earlier_case_left_wins_over_a_variable_that_calls_a_filter() {
     );
     let mut case = folder.cases().remove(0);
     let left = json!({ "b": "left" });
-    case.follow(left.as_object());
+    case.follow(left.as_object().expect("an object"));
     case.fill_late_vars();
     assert_eq!(case.render().expect("renders").text, "left");
 }

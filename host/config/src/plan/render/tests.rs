@@ -177,7 +177,7 @@ fn what_earlier_cases_left_wins_and_is_no_template() {
         "reg": "{{ 6 * 7 }}",
         "_conversation": [{ "output": "{{ env.KEY }}" }],
     });
-    case.follow(left.as_object());
+    case.follow(left.as_object().expect("an object"));
     assert_eq!(
         case.render().expect("text").text,
         // `ask` was filled in with the variable `reg` when the plan was walked.
@@ -194,7 +194,9 @@ fn what_a_function_passes_on_of_an_answer_is_no_template() {
         .cases()
         .remove(0);
     case.follow(
-        json!({ "reg": "{{ a }} {{ a", "_conversation": [{ "output": "{% if a %}" }] }).as_object(),
+        json!({ "reg": "{{ a }} {{ a", "_conversation": [{ "output": "{% if a %}" }] })
+            .as_object()
+            .expect("an object"),
     );
     let text = |made: &str| case.render_made(made, Map::new()).expect("text").text;
     assert_eq!(text("{{a}}: {{ a }}, {% if a %}"), "x: {{ a }}, {% if a %}");
@@ -212,7 +214,7 @@ fn a_variable_that_reads_a_register_is_filled_in_when_it_is_known() {
         "prompts: ['{{ask}}']\nproviders: [echo]\ntests: [{ vars: { ask: 'again: {{ reg }}' } }]",
     );
     let mut case = folder.cases().remove(0);
-    case.follow(json!({ "reg": "{{ ask }}" }).as_object());
+    case.follow(&Map::from_iter([("reg".to_owned(), json!("{{ ask }}"))]));
     assert_eq!(case.render().expect("text").text, "again: {{ ask }}");
 }
 

@@ -61,6 +61,11 @@ pub enum TooMuch {
         MAX_LEFT >> 20
     )]
     Left,
+    /// What an earlier case left to it is gone.
+    #[error(
+        "the answer of an earlier case, which it reads, took too much memory to be kept for it"
+    )]
+    Lost,
     /// Too many of them are templates.
     #[error(
         "more than {MAX_TEMPLATES} of its variables are templates that do more than name other variables ('{name}' is the one beyond it)"

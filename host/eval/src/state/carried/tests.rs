@@ -83,6 +83,25 @@ fn an_empty_output_and_an_error_leave_a_register_as_it_is() {
 }
 
 #[test]
+fn who_reads_what_could_not_be_kept_is_told_so_until_another_writes_it() {
+    let mut carried = Carried::default();
+    let register = register(false);
+    let reads = Needs {
+        reads: register.writes.clone(),
+        writes: Vec::new(),
+        ..register.clone()
+    };
+    let left = |text: &str| Left::of(&register, &said(text.into())).expect("an output");
+    carried.keep(id(1), left("large").lost());
+    carried.keep(id(3), left("small"));
+    let given = |test| carried.give(id(test), Some(&reads));
+    assert!(given(0).is_empty());
+    assert!(given(2).is_lost());
+    assert!(!given(4).is_lost());
+    assert_eq!(given(4).to_vars()["r"], "small");
+}
+
+#[test]
 fn a_turn_holds_prompt_input_output_and_metadata() {
     let strand = Strand::Conversation {
         column: 0,

@@ -29,7 +29,7 @@ use crate::finish::{
 use crate::memory::{Account, Made};
 use crate::record::QuestionEnd;
 use crate::resume::Resumed;
-use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
+use crate::state::{self, Bounds, Ended, Given, Planned, Room, RunState, StoreState};
 use crate::summary::{End, Summary, Tally};
 
 mod afterwards;
@@ -72,7 +72,7 @@ pub(crate) struct Loop {
     /// What it was told of the store.
     store: StoreState,
     /// What it was told of the memory.
-    has_memory: bool,
+    memory: Room,
     /// Why the rows of a kept run can't be read.
     unread: Option<RunError>,
     tasks: JoinSet<Done>,
@@ -153,7 +153,7 @@ impl Loop {
             },
             inputs: VecDeque::new(),
             store: StoreState::Ready,
-            has_memory: true,
+            memory: Room::ALL,
             unread: None,
             tasks: JoinSet::new(),
             running: HashMap::new(),
@@ -245,9 +245,12 @@ impl Loop {
         if std::mem::replace(&mut self.store, store) != store {
             return Some(LoopInput::Store(store));
         }
-        let has_memory = !self.made.is_full() && !self.context.memory.waits_for_rows();
-        if std::mem::replace(&mut self.has_memory, has_memory) != has_memory {
-            return Some(LoopInput::Memory(has_memory));
+        let memory = Room {
+            for_cases: !self.made.is_full(),
+            to_compare: !self.context.memory.waits_for_rows(),
+        };
+        if std::mem::replace(&mut self.memory, memory) != memory {
+            return Some(LoopInput::Memory(memory));
         }
         self.inputs.pop_front()
     }

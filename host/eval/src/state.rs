@@ -46,7 +46,8 @@ use carried::Carried;
 pub use carried::{Given, Left};
 use closing::Closing;
 use dependencies::Dependencies;
-pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, StoreState};
+pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, Room, StoreState};
+use ready::Free;
 pub use ready::ProviderNumber;
 use rows::Rows;
 use stopping::Phase;
@@ -104,8 +105,8 @@ pub struct RunState<C, A> {
     phase: Phase,
     reading: Reading,
     store: StoreState,
-    /// There is memory for further cases.
-    has_memory: bool,
+    /// What there is memory for.
+    memory: Room,
     coming: Coming,
     dependencies: Dependencies,
     /// Cases that have come and not started.
@@ -139,7 +140,7 @@ impl<C: Clone, A> RunState<C, A> {
             phase: Phase::Running,
             reading,
             store: StoreState::Ready,
-            has_memory: true,
+            memory: Room::ALL,
             coming: Coming::Unasked,
             dependencies: Dependencies::default(),
             waiting: HashMap::new(),
@@ -206,7 +207,7 @@ impl<C: Clone, A> RunState<C, A> {
             // A store that failed stays so, whatever was under way.
             Input::Store(_) if self.store == StoreState::Failed => {}
             Input::Store(state) => self.store = state,
-            Input::Memory(has_memory) => self.has_memory = has_memory,
+            Input::Memory(memory) => self.memory = memory,
         }
         self.pass(now, &mut commands);
         self.refill(now, &mut commands);
@@ -285,7 +286,7 @@ impl<C: Clone, A> RunState<C, A> {
             && self.reading != Reading::First
             && self.store == StoreState::Ready
             // What takes the memory are cases: where none is in flight, nobody would give it back.
-            && (self.has_memory || self.in_flight.is_empty())
+            && (self.memory.for_cases || self.in_flight.is_empty())
             && self.in_flight.len() < self.slots
     }
 
@@ -325,7 +326,7 @@ impl<C: Clone, A> RunState<C, A> {
             self.alone = Some(id);
         }
         self.dependencies
-            .enter(id, case.provider, case.needs.as_deref());
+            .enter(id, case.share(), case.needs.as_deref());
         let before = self.waiting.insert(id, case);
         assert!(before.is_none(), "a case comes once");
     }
@@ -336,7 +337,12 @@ impl<C: Clone, A> RunState<C, A> {
             let may_come = self.coming != Coming::Nothing
                 && self.alone.is_none()
                 && self.dependencies.ahead() < LOOKAHEAD;
-            let Some(id) = self.dependencies.start(self.slots, may_come) else {
+            let free = Free {
+                slots: self.slots,
+                to_compare: self.memory.to_compare || self.in_flight.is_empty(),
+                beyond_share: !may_come,
+            };
+            let Some(id) = self.dependencies.start(free) else {
                 if may_come && self.coming == Coming::Unasked {
                     self.coming = Coming::Asked;
                     commands.push(Command::Next);
@@ -411,7 +417,7 @@ impl<C: Clone, A> RunState<C, A> {
 
     fn free(&mut self, id: CaseId) {
         let freed = self.in_flight.remove(&id).expect("a case ends once");
-        self.dependencies.ended(id, freed.planned.provider);
+        self.dependencies.ended(id, freed.planned.share());
         self.alone = self.alone.filter(|alone| *alone != id);
     }
 

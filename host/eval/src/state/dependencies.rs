@@ -9,13 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use runner_config::plan::{CaseId, Needs, Strand};
 
-use super::ready::{ProviderNumber, Ready, Turn};
+use super::ready::{Free, Ready, ShareOf, Turn};
 
 /// A case that has come and not ended.
 #[derive(Debug)]
 struct PendingCase {
     turn: Turn,
-    provider: ProviderNumber,
+    of: ShareOf,
     needs: Needs,
     /// Strands it reads to which an earlier case may still write.
     held_by: usize,
@@ -42,12 +42,12 @@ pub(super) struct Dependencies {
 
 impl Dependencies {
     /// Takes the next case.
-    pub(super) fn enter(&mut self, id: CaseId, provider: ProviderNumber, needs: Option<&Needs>) {
+    pub(super) fn enter(&mut self, id: CaseId, of: ShareOf, needs: Option<&Needs>) {
         let turn = self.came;
         self.came += 1;
         let Some(needs) = needs.filter(|needs| !needs.reads.is_empty() || !needs.writes.is_empty())
         else {
-            self.ready.insert(turn, id, provider);
+            self.ready.insert(turn, id, of);
             return;
         };
         let mut held_by = 0;
@@ -65,29 +65,27 @@ impl Dependencies {
             traffic.writers.insert(turn);
         }
         if held_by == 0 {
-            self.ready.insert(turn, id, provider);
+            self.ready.insert(turn, id, of);
         } else {
             self.waiting += 1;
         }
         let tied = PendingCase {
             turn,
-            provider,
+            of,
             needs: needs.clone(),
             held_by,
         };
         self.tied.insert(id, tied);
     }
 
-    /// Takes out the next case that may start, with this many `slots` in all; where others may come of
-    /// providers that have fewer in flight, none that has its share.
-    pub(super) fn start(&mut self, slots: usize, others_may_come: bool) -> Option<CaseId> {
-        let fair = self.ready.start_fair(slots);
-        fair.or_else(|| (!others_may_come).then(|| self.ready.start_any())?)
+    /// Takes out the next case that may start.
+    pub(super) fn start(&mut self, free: Free) -> Option<CaseId> {
+        self.ready.start(free)
     }
 
     /// Takes in that a case that was started has ended.
-    pub(super) fn ended(&mut self, id: CaseId, provider: ProviderNumber) {
-        self.ready.ended(provider);
+    pub(super) fn ended(&mut self, id: CaseId, of: ShareOf) {
+        self.ready.ended(of);
         let Some(PendingCase { turn, needs, .. }) = self.tied.remove(&id) else {
             return;
         };
@@ -124,7 +122,7 @@ impl Dependencies {
         tied.held_by -= 1;
         if tied.held_by == 0 {
             self.waiting -= 1;
-            self.ready.insert(turn, reader, tied.provider);
+            self.ready.insert(turn, reader, tied.of);
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use runner_config::plan::{CaseId, Needs};
 
+use super::ready::ShareOf;
 use super::{Given, Left, ProviderNumber};
 use crate::summary::End;
 
@@ -22,6 +23,16 @@ pub struct Planned<C> {
     pub compared_among: Option<usize>,
     /// Given back when the case is to be run.
     pub case: C,
+}
+
+impl<C> Planned<C> {
+    /// Whose share of the slots it has.
+    pub(super) fn share(&self) -> ShareOf {
+        ShareOf {
+            provider: self.provider,
+            compared: self.compared_among.is_some(),
+        }
+    }
 }
 
 /// A case of a kept run that is not run again.
@@ -90,8 +101,25 @@ pub enum Input<C, A> {
     Wake,
     /// What the store said of a row, or of the room that it has.
     Store(StoreState),
-    /// Whether there is memory for further cases.
-    Memory(bool),
+    /// What there is memory for.
+    Memory(Room),
+}
+
+/// What there is memory for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Further cases.
+    pub for_cases: bool,
+    /// Further answers that wait to be compared with others of their row.
+    pub to_compare: bool,
+}
+
+impl Room {
+    /// For everything.
+    pub(crate) const ALL: Self = Self {
+        for_cases: true,
+        to_compare: true,
+    };
 }
 
 /// What the loop has to do.

@@ -6,6 +6,10 @@
 //! of the slots. Beyond its share it only gets what the others leave: cases of theirs are looked
 //! for first, also further on in the plan.
 //!
+//! Cases whose answers are compared with others of their row have a share of their own for each provider:
+//! while the answers that wait for that take too much memory, none of them starts, and it is nothing to the
+//! other cases.
+//!
 //! Whose request waits in which lane is not known before a case runs: a judge's server that hangs
 //! holds up every provider whose answers it judges.
 
@@ -19,7 +23,26 @@ pub(super) type Turn = u64;
 /// A provider, by a number that whoever makes the cases gives it.
 pub type ProviderNumber = u32;
 
-/// The cases of one provider.
+/// Whose share of the slots a case has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct ShareOf {
+    pub(super) provider: ProviderNumber,
+    /// Its answer is compared with others.
+    pub(super) compared: bool,
+}
+
+/// What is free for cases.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Free {
+    /// Slots, those that are in use too.
+    pub(super) slots: usize,
+    /// Memory for answers that are compared.
+    pub(super) to_compare: bool,
+    /// No others may come of providers that have fewer in flight.
+    pub(super) beyond_share: bool,
+}
+
+/// The cases of one share.
 #[derive(Debug, Default)]
 struct Share {
     /// In the order in which they came.
@@ -30,44 +53,28 @@ struct Share {
 /// The cases that may start, and how many have started.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// Of every provider that has a case of either kind.
-    shares: HashMap<ProviderNumber, Share>,
+    /// Each that has a case of either kind.
+    shares: HashMap<ShareOf, Share>,
     ready: usize,
 }
 
 impl Ready {
     /// Takes a case that may start.
-    pub(super) fn insert(&mut self, turn: Turn, id: CaseId, of: ProviderNumber) {
+    pub(super) fn insert(&mut self, turn: Turn, id: CaseId, of: ShareOf) {
         let is_new = self.shares.entry(of).or_default().ready.insert((turn, id));
         self.ready += usize::from(is_new);
     }
 
-    /// Takes out the first case of the providers that have not used up their share of the `slots`.
-    pub(super) fn start_fair(&mut self, slots: usize) -> Option<CaseId> {
-        let share = slots.div_ceil(self.shares.len().max(1));
+    /// Takes out the next case: the first of those that have not used up their share, else the first of the one
+    /// that has the fewest in flight.
+    pub(super) fn start(&mut self, free: Free) -> Option<CaseId> {
+        let share = free.slots.div_ceil(self.shares.len().max(1));
         let (of, _) = self
-            .waiting()
+            .waiting(free)
             .filter(|(_, in_flight, _)| *in_flight < share)
             .map(|(of, _, first)| (of, first))
-            .min_by_key(|(_, first)| *first)?;
-        self.start(of)
-    }
-
-    /// Takes out the first case of the provider that has the fewest in flight.
-    pub(super) fn start_any(&mut self) -> Option<CaseId> {
-        let least = self
-            .waiting()
-            .min_by_key(|(_, in_flight, first)| (*in_flight, *first));
-        self.start(least?.0)
-    }
-
-    /// Each provider with a case that may start: how many it has in flight, and the case.
-    fn waiting(&self) -> impl Iterator<Item = (ProviderNumber, usize, (Turn, CaseId))> {
-        let shares = self.shares.iter();
-        shares.filter_map(|(of, share)| Some((*of, share.in_flight, *share.ready.first()?)))
-    }
-
-    fn start(&mut self, of: ProviderNumber) -> Option<CaseId> {
+            .min_by_key(|(_, first)| *first)
+            .or_else(|| self.least(free).filter(|_| free.beyond_share))?;
         let share = self.shares.get_mut(&of)?;
         let (_, id) = share.ready.pop_first()?;
         share.in_flight += 1;
@@ -75,8 +82,22 @@ impl Ready {
         Some(id)
     }
 
+    fn least(&self, free: Free) -> Option<(ShareOf, (Turn, CaseId))> {
+        let least = self
+            .waiting(free)
+            .min_by_key(|(_, in_flight, first)| (*in_flight, *first));
+        least.map(|(of, _, first)| (of, first))
+    }
+
+    /// Each share with a case that may start: how many it has in flight, and the case.
+    fn waiting(&self, free: Free) -> impl Iterator<Item = (ShareOf, usize, (Turn, CaseId))> {
+        let shares = self.shares.iter();
+        let shares = shares.filter(move |(of, _)| free.to_compare || !of.compared);
+        shares.filter_map(|(of, share)| Some((*of, share.in_flight, *share.ready.first()?)))
+    }
+
     /// Takes in that a case that was started has ended.
-    pub(super) fn ended(&mut self, of: ProviderNumber) {
+    pub(super) fn ended(&mut self, of: ShareOf) {
         let share = self.shares.get_mut(&of).expect("its case is in flight");
         share.in_flight -= 1;
         if share.in_flight == 0 && share.ready.is_empty() {

@@ -9,6 +9,7 @@ use super::*;
 
 mod kept;
 mod model;
+mod shares;
 
 const SECOND: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_secs(10);
@@ -393,54 +394,6 @@ fn a_case_that_runs_alone_has_all_slots() {
         [Command::Admit(_), Command::Run { .. }]
     ));
     assert_eq!(state.on(SECOND, ended(id(0))), [Command::Next]);
-}
-
-#[test]
-fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
-    const ROWS: u32 = 1000;
-    // In the order of the plan: of each row the case that hangs, then the one that is answered.
-    let cases = (0..ROWS).flat_map(|row| {
-        [0, 1].map(|provider| Planned {
-            provider,
-            ..planned(at(row, provider))
-        })
-    });
-    let (mut cases, mut answered, mut hanging) = (cases, Vec::new(), Vec::new());
-    let mut state = State::new(bounds(6));
-    let mut commands = state.on(Duration::ZERO, Input::Wake);
-    let mut in_flight = std::collections::VecDeque::new();
-    loop {
-        for command in &commands {
-            match command {
-                Command::Admit(id) if id.prompt_idx == 0 => hanging.push(*id),
-                Command::Admit(id) => in_flight.push_back(*id),
-                _ => {}
-            }
-        }
-        commands = if commands.last() == Some(&Command::Next) {
-            state.on(Duration::ZERO, Input::Next(cases.next()))
-        } else if let Some(id) = in_flight.pop_front() {
-            answered.push(id);
-            state.on(Duration::ZERO, ended(id))
-        } else {
-            break;
-        };
-    }
-    let all: Vec<CaseId> = (0..ROWS).map(|row| at(row, 1)).collect();
-    assert_eq!(answered, all, "in order");
-    let first: Vec<CaseId> = (0..6).map(|row| at(row, 0)).collect();
-    assert_eq!(hanging, first, "all places, once nobody else wants one");
-}
-
-#[test]
-fn a_provider_that_is_alone_has_all_places_at_once() {
-    let mut state = full(bounds(6));
-    assert_eq!(state.in_flight(), 6);
-    assert_eq!(
-        state.on(SECOND, ended(id(3))),
-        [Command::Next],
-        "nothing came ahead"
-    );
 }
 
 #[test]

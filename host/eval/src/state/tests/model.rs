@@ -58,7 +58,7 @@ struct Model {
     open: BTreeSet<u32>,
     came: usize,
     store: StoreState,
-    has_memory: bool,
+    memory: Room,
     drained: bool,
     aborted: bool,
     /// When the time is up, and what time it is.
@@ -86,7 +86,7 @@ impl Model {
             open: BTreeSet::new(),
             came: 0,
             store: StoreState::Ready,
-            has_memory: true,
+            memory: Room::ALL,
             drained: false,
             aborted: false,
             limit: None,
@@ -113,7 +113,8 @@ impl Model {
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
         let stopped = self.drained || self.aborted;
-        let is_full = !self.has_memory && !self.in_flight().is_empty();
+        let has_room = self.memory.for_cases && (self.memory.to_compare || case.of.is_none());
+        let is_full = !has_room && !self.in_flight().is_empty();
         let is_held = self.store != StoreState::Ready || is_full;
         let is_early = self.reading == Reading::First;
         !(stopped || is_held || must_wait || is_early)
@@ -357,8 +358,10 @@ proptest! {
             let input = match step {
                 0 => Input::Interrupt,
                 1 => {
-                    model.has_memory = !model.has_memory;
-                    Input::Memory(model.has_memory)
+                    let Room { for_cases, to_compare } = &mut model.memory;
+                    let which = if how % 2 == 0 { for_cases } else { to_compare };
+                    *which = !*which;
+                    Input::Memory(model.memory)
                 }
                 2 | 3 if model.store != StoreState::Failed => {
                     model.store = [StoreState::Behind, StoreState::Ready][usize::from(step - 2)];
@@ -384,8 +387,8 @@ proptest! {
             model.store = StoreState::Ready;
             tell(&mut state, &mut model, now, Input::Store(StoreState::Ready));
         }
-        model.has_memory = true;
-        tell(&mut state, &mut model, now, Input::Memory(true));
+        model.memory = Room::ALL;
+        tell(&mut state, &mut model, now, Input::Memory(Room::ALL));
         if !state.left_rows_out() {
             read(&mut state, &mut model, now);
         }

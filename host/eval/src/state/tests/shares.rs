@@ -1,0 +1,90 @@
+//! Who gets the slots.
+
+use super::*;
+
+#[test]
+fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
+    const ROWS: u32 = 1000;
+    // In the order of the plan: of each row the case that hangs, then the one that is answered.
+    let cases = (0..ROWS).flat_map(|row| {
+        [0, 1].map(|provider| Planned {
+            provider,
+            ..planned(at(row, provider))
+        })
+    });
+    let (mut cases, mut answered, mut hanging) = (cases, Vec::new(), Vec::new());
+    let mut state = State::new(bounds(6));
+    let mut commands = state.on(Duration::ZERO, Input::Wake);
+    let mut in_flight = std::collections::VecDeque::new();
+    loop {
+        for command in &commands {
+            match command {
+                Command::Admit(id) if id.prompt_idx == 0 => hanging.push(*id),
+                Command::Admit(id) => in_flight.push_back(*id),
+                _ => {}
+            }
+        }
+        commands = if commands.last() == Some(&Command::Next) {
+            state.on(Duration::ZERO, Input::Next(cases.next()))
+        } else if let Some(id) = in_flight.pop_front() {
+            answered.push(id);
+            state.on(Duration::ZERO, ended(id))
+        } else {
+            break;
+        };
+    }
+    let all: Vec<CaseId> = (0..ROWS).map(|row| at(row, 1)).collect();
+    assert_eq!(answered, all, "in order");
+    let first: Vec<CaseId> = (0..6).map(|row| at(row, 0)).collect();
+    assert_eq!(hanging, first, "all places, once nobody else wants one");
+}
+
+#[test]
+fn a_provider_that_is_alone_has_all_places_at_once() {
+    let mut state = full(bounds(6));
+    assert_eq!(state.in_flight(), 6);
+    assert_eq!(
+        state.on(SECOND, ended(id(3))),
+        [Command::Next],
+        "nothing came ahead"
+    );
+}
+
+#[test]
+fn answers_that_wait_to_be_compared_hold_up_only_cases_of_their_kind() {
+    // The first four are compared; the first of them never ends.
+    let cases = (0..8).map(|row| Planned {
+        compared_among: (row < 4).then_some(2),
+        ..planned(id(row))
+    });
+    let (mut cases, mut started) = (cases, Vec::new());
+    let mut state = State::new(bounds(2));
+    state.on(Duration::ZERO, Input::Wake);
+    state.on(Duration::ZERO, Input::Next(cases.next()));
+    let mut commands = state.on(
+        Duration::ZERO,
+        Input::Memory(Room {
+            to_compare: false,
+            ..Room::ALL
+        }),
+    );
+    // It was asked for before.
+    commands.push(Command::Next);
+    loop {
+        let admitted = commands.iter().find_map(|command| match command {
+            Command::Admit(id) => Some(*id),
+            _ => None,
+        });
+        started.extend(admitted);
+        commands = if commands.last() == Some(&Command::Next) {
+            state.on(SECOND, Input::Next(cases.next()))
+        } else if let Some(id) = admitted {
+            state.on(SECOND, ended(id))
+        } else {
+            break;
+        };
+    }
+    assert_eq!(started, [4, 5, 6, 7].map(id));
+    let commands = state.on(SECOND, Input::Memory(Room::ALL));
+    assert_eq!(commands[0], Command::Admit(id(1)));
+}

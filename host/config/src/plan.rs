@@ -145,7 +145,14 @@ impl Plan {
     /// name, these are summed.
     pub fn declared_metrics(&self) -> BTreeSet<&str> {
         let thresholds = self.thresholds.metrics.iter();
-        let mut names: BTreeSet<&str> = thresholds.map(|it| it.name.as_str()).collect();
+        let mut names = self.assertion_metrics();
+        names.extend(thresholds.map(|it| it.name.as_str()));
+        names
+    }
+
+    /// Names of metrics that the config itself has for its assertions, as they are written.
+    pub fn assertion_metrics(&self) -> BTreeSet<&str> {
+        let mut names = BTreeSet::new();
         for test in self.tests.models() {
             let data = test.data.as_ref().map(|data| &data.shown);
             for check in test.assertions.iter() {

@@ -6,7 +6,6 @@
 //! type is a language, its value is code, which the host runs by the plugin of the language.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use futures_util::stream::{self, StreamExt};
@@ -20,16 +19,17 @@ use crate::around::{provider, transform, transform_context};
 use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
-use crate::plugins::{Grader, Trust};
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
 use crate::script::{self, Cause, Fault, argument, made};
 
 mod cascade;
+mod foreign;
 mod kept;
 
 use cascade::Cascade;
+pub(crate) use foreign::metrics_of_config;
 use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
@@ -310,31 +310,6 @@ impl Bench<'_> {
             Err(failure) => ungraded(assertion, failure),
         };
         Ok((component, tokens))
-    }
-
-    /// Holds a stranger's grader to what is its own. A score beyond 1 would outvote the others whatever
-    /// their weights, and a named score under another assertion's metric would be taken for that one's.
-    fn held(&self, grader: &Grader, assertion: &Assertion, mut grade: Grade) -> Grade {
-        if !matches!(grader.plugin.trust, Trust::Foreign(_)) {
-            return grade;
-        }
-        let checks = &*self.case.test.assertions;
-        let members = checks.iter().flat_map(Check::members);
-        let metrics = members.filter_map(|it| it.metric.as_deref());
-        let metrics = metrics.chain(checks.iter().filter_map(Check::metric));
-        let others: HashSet<&str> = metrics
-            .filter(|name| assertion.metric.as_deref() != Some(*name))
-            .collect();
-        let own = |(name, _): &(String, f64)| !others.contains(name.as_str());
-        grade.named_scores.retain(own);
-        if !(0.0..=1.0).contains(&grade.score) {
-            grade.reason = format!(
-                "the grader of plugin '{}' gave the score {:e}; a plugin's score is from 0 to 1",
-                grader.plugin.alias, grade.score
-            );
-            (grade.pass, grade.score) = (false, 0.0);
-        }
-        grade
     }
 
     /// The grader's own keys: those beside the type, the test's `rubricPrompt`, the context that

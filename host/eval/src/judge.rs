@@ -19,6 +19,7 @@ use crate::around::{provider, transform, transform_context};
 use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
+use crate::memory::of_filled;
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
@@ -178,12 +179,7 @@ impl Bench<'_> {
                 let made = made::value(made).map_err(|why| script::failure(script, &why))?;
                 Some(made)
             }
-            _ => {
-                let render = |case: &Case| case.render_value(assertion);
-                let filled = self.scope.filled(self.case, self.identity, render).await?;
-                filled
-                    .map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))?
-            }
+            _ => self.filled(assertion).await?,
         };
         let (mut component, tokens) = if is_code {
             let grade = self.run(assertion, value.as_ref(), &output).await?;
@@ -197,6 +193,29 @@ impl Bench<'_> {
                 .insert("renderedAssertionValue".to_owned(), rendered);
         }
         Ok((component, tokens))
+    }
+
+    /// Returns the assertion's value, filled in. A few characters can become megabytes, so it is made while
+    /// there is room, and what it takes is waited for.
+    async fn filled(&self, assertion: &Assertion) -> Result<Option<Value>, CallFailure> {
+        let render = |case: &Case| case.render_value(assertion);
+        let CallScope { memory, clock, .. } = self.scope;
+        if !memory.has_room() {
+            let _clock = clock.pause();
+            memory.room().await;
+        }
+        let filled = self.scope.filled(self.case, self.identity, render).await?;
+        let filled =
+            filled.map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))?;
+        let made = filled
+            .as_ref()
+            .filter(|it| Some(*it) != assertion.value.as_ref());
+        let bytes = made.map_or(0, of_filled);
+        if bytes > 0 {
+            let _clock = clock.pause();
+            memory.take(bytes).await;
+        }
+        Ok(filled)
     }
 
     /// Returns the answer's output, or what the assertion's `transform` makes of it.

@@ -18,7 +18,8 @@
 //!
 //! An answer that waits to be compared with others of its row has no account: its case has ended,
 //! and the others must not wait for it. Those of one row take at most [`MAX_ROW`]; while those of
-//! all rows take more than [`MAX_WAITING`], no further case is made, so that rows come to their end.
+//! all rows take more than [`MAX_WAITING`], no further case of such a row begins, so that rows come to their
+//! end.
 //!
 //! What cases leave to later ones (the turns of a conversation, registers) stays for the whole run:
 //! [`MAX_CARRIED`] together, beyond which a case leaves nothing.
@@ -44,7 +45,7 @@ mod sizes;
 
 use sizes::counted;
 pub(crate) use sizes::{
-    of_answer, of_case, of_fields, of_given, of_grade, of_value, of_values, of_waiting,
+    of_answer, of_case, of_fields, of_filled, of_given, of_grade, of_value, of_values, of_waiting,
 };
 
 /// Bytes that cases in flight hold together before one of them waits.
@@ -64,7 +65,7 @@ const MAX_VARS: u64 = SHARED / 4;
 /// Bytes that the answers of one row may take that are compared with each other.
 pub(crate) const MAX_ROW: u64 = SHARED / 4;
 
-/// Bytes that answers may take that wait to be compared, before another case is made.
+/// Bytes that answers may take that wait to be compared, before another such case begins.
 const MAX_WAITING: u64 = SHARED / 4;
 
 /// Bytes that cases may leave to later ones.
@@ -152,7 +153,7 @@ impl Memory {
         self.compared().remove(&row);
     }
 
-    /// Whether so much waits to be compared that no further case should be made.
+    /// Whether so much waits to be compared that no further such case should begin.
     pub(crate) fn waits_for_rows(&self) -> bool {
         self.compared().values().sum::<u64>() > MAX_WAITING
     }

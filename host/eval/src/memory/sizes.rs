@@ -19,6 +19,10 @@ const COPIES_OF_VARS: u64 = 8;
 /// and as JSON for graders and code. The test itself is there once, whatever its cases.
 const COPIES_OF_TEST: u64 = 6;
 
+/// How often the value of an assertion is in memory that was filled in: as it was made, as JSON on both
+/// sides of the boundary, in the grade and twice in the JSON of its row.
+const COPIES_OF_FILLED: u64 = 6;
+
 /// How often an answer is in memory: as it came, as text, in the row and in its JSON.
 const COPIES_OF_ANSWER: u64 = 4;
 
@@ -69,6 +73,11 @@ pub(crate) fn of_value(value: &Value) -> u64 {
 /// Bytes that an answer with this text takes until its row is written; 0 if it is small.
 pub(crate) fn of_answer(text: &str) -> u64 {
     counted(COPIES_OF_ANSWER * text.len() as u64)
+}
+
+/// Bytes that the value of an assertion takes that was filled in, until its row is written; 0 if it is small.
+pub(crate) fn of_filled(value: &Value) -> u64 {
+    counted(COPIES_OF_FILLED * of_value(value))
 }
 
 /// Bytes that values of an answer take, beside their text, until its row is written; 0 if they are small.

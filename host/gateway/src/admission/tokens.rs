@@ -23,9 +23,9 @@ mod tests;
 /// shorter; more would make requests look too large for small limits.
 pub const USUAL_OUTPUT: u64 = 512;
 
-/// More than any call takes or gives. A request that asks for more counts as this; an answer that
-/// says more says nothing.
-pub const MOST_TOKENS: u64 = 1 << 26;
+/// More than any call takes or gives: the largest windows of models are ten million. A request that asks
+/// for more counts as this; an answer that says more says nothing.
+pub const MOST_TOKENS: u64 = 1 << 24;
 
 /// So many letters and digits in a row, without a space or a quote, are no text but base64.
 const MEDIA_RUN: u64 = 1024;

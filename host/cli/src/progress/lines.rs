@@ -1,5 +1,5 @@
-//! Progress as plain lines: at each quarter, and after half a minute without one. While a lane
-//! waits, each has a second line that says so.
+//! Progress as plain lines: at each quarter, and after half a minute without one. A run that is over at once has
+//! none. While a lane waits, each has a second line that says so.
 //!
 //! What to say is decided by [`Milestones`], which is told the time; the thread only waits.
 
@@ -12,6 +12,9 @@ use super::Counts;
 use super::lanes::{LINE_CHARS, Shared, Waiting};
 use crate::figures;
 use crate::talk::Talk;
+
+/// The summary of a run that takes no longer comes before anybody could read a line.
+const AT_ONCE: Duration = Duration::from_secs(2);
 
 /// Longest silence.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -43,7 +46,7 @@ impl Milestones {
     fn on_counts(&mut self, counts: Counts, elapsed: Duration) -> Option<String> {
         self.counts = counts;
         let quarter = (counts.done() * 4).checked_div(counts.total).unwrap_or(0);
-        if quarter <= self.told {
+        if quarter <= self.told || elapsed < AT_ONCE {
             return self.on_time(elapsed);
         }
         self.told = quarter;
@@ -154,17 +157,16 @@ mod tests {
     #[test]
     fn each_quarter_gets_one_line() {
         let mut milestones = Milestones::new(8);
-        let second = Duration::from_secs(1);
         let lines: Vec<String> = (1..=8)
-            .filter_map(|done| milestones.on_counts(counts(done, 8), second))
+            .filter_map(|done| milestones.on_counts(counts(done, 8), AT_ONCE))
             .collect();
         assert_eq!(
             lines,
             [
-                "25 % · 2 of 8 cases · 2 passed, 0 failed, 0 errors · 1.0 s",
-                "50 % · 4 of 8 cases · 4 passed, 0 failed, 0 errors · 1.0 s",
-                "75 % · 6 of 8 cases · 6 passed, 0 failed, 0 errors · 1.0 s",
-                "100 % · 8 of 8 cases · 8 passed, 0 failed, 0 errors · 1.0 s",
+                "25 % · 2 of 8 cases · 2 passed, 0 failed, 0 errors · 2.0 s",
+                "50 % · 4 of 8 cases · 4 passed, 0 failed, 0 errors · 2.0 s",
+                "75 % · 6 of 8 cases · 6 passed, 0 failed, 0 errors · 2.0 s",
+                "100 % · 8 of 8 cases · 8 passed, 0 failed, 0 errors · 2.0 s",
             ]
         );
     }
@@ -174,10 +176,19 @@ mod tests {
         let mut milestones = Milestones::new(1);
         assert!(
             milestones
-                .on_counts(counts(1, 1), Duration::ZERO)
+                .on_counts(counts(1, 1), AT_ONCE)
                 .is_some_and(|line| line.starts_with("100 % "))
         );
-        assert_eq!(milestones.on_counts(counts(1, 1), Duration::ZERO), None);
+        assert_eq!(milestones.on_counts(counts(1, 1), AT_ONCE), None);
+    }
+
+    #[test]
+    fn a_run_that_is_over_at_once_has_no_line_and_a_longer_one_says_what_has_passed() {
+        let mut milestones = Milestones::new(4);
+        let early = Duration::from_millis(1_999);
+        assert_eq!(milestones.on_counts(counts(3, 4), early), None);
+        let line = milestones.on_counts(counts(3, 4), AT_ONCE);
+        assert!(line.is_some_and(|line| line.starts_with("75 % ")));
     }
 
     #[test]

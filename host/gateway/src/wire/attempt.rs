@@ -15,7 +15,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue}
 use crate::exchange::RESPONSE_LIMIT;
 use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
-use crate::wire::bodies::Space;
+use crate::wire::bodies::{Movement, Space};
 use crate::wire::class::Transport;
 use crate::wire::coding::{self, Coding, Unpackable};
 use crate::wire::draft::Draft;
@@ -198,8 +198,16 @@ async fn read(
     }
     space.grow(announced as usize).await?;
     let mut body = Vec::with_capacity((announced as usize).min(64 << 10));
+    let mut movement = Movement::new(tokio::time::Instant::now());
     loop {
-        match response.chunk().await {
+        let chunk = tokio::time::timeout_at(movement.due(), response.chunk()).await;
+        let stands = movement.stands(tokio::time::Instant::now(), body.len());
+        if stands && space.holds_up_others() {
+            let origin = origin.to_string();
+            return Err(WireFault::Stands { origin });
+        }
+        let Ok(chunk) = chunk else { continue };
+        match chunk {
             Ok(Some(chunk)) if body.len() + chunk.len() > RESPONSE_LIMIT => {
                 return Err(too_large(origin));
             }

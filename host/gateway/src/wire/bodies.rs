@@ -19,6 +19,9 @@
 //! something else that those behind it hold, so a call that goes first where it comes from
 //! ([`Precedence`]) goes beyond as well. If the line still does not move, waiting ends after [`PATIENCE`].
 //!
+//! Servers may agree to announce much and keep it back. So an answer for whose space others wait has to move
+//! ([`Movement`]), or is given up.
+//!
 //! Not counted is what one thread makes and drops without waiting in between, such as the text of
 //! a line in a recording.
 
@@ -26,10 +29,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::pending;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::exchange::RESPONSE_LIMIT;
 use crate::wire::fault::WireFault;
@@ -63,6 +68,41 @@ const OPEN: &str = "nobody closes these semaphores";
 
 /// Longest wait for space. A busy line moves many times a second.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// How long an answer for whose space others wait may take for [`STEP`] bytes.
+const STANDSTILL: Duration = Duration::from_secs(30);
+
+/// How an answer moves that takes space.
+#[derive(Debug)]
+pub(crate) struct Movement {
+    since: Instant,
+    bytes: usize,
+}
+
+impl Movement {
+    /// It begins.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            since: now,
+            bytes: 0,
+        }
+    }
+
+    /// When to look again whether it moves.
+    pub(crate) fn due(&self) -> Instant {
+        self.since + STANDSTILL
+    }
+
+    /// Takes in that so many bytes have come; says whether that was too slow.
+    pub(crate) fn stands(&mut self, now: Instant, bytes: usize) -> bool {
+        let has_moved = bytes >= self.bytes + STEP;
+        let is_due = now >= self.due();
+        if has_moved || is_due {
+            (self.since, self.bytes) = (now, bytes);
+        }
+        is_due && !has_moved
+    }
+}
 
 /// Who goes first where calls wait for each other.
 pub trait Precedence: fmt::Debug + Send + Sync {
@@ -160,6 +200,8 @@ impl CallBodies {
 #[derive(Debug)]
 pub(crate) struct Bodies {
     all: Arc<Semaphore>,
+    /// Answers that wait for space.
+    waiting: Arc<AtomicUsize>,
     plugins: Mutex<HashMap<String, Arc<OfPlugin>>>,
 }
 
@@ -182,6 +224,7 @@ impl Default for Bodies {
     fn default() -> Self {
         Self {
             all: Arc::new(Semaphore::new(ALL)),
+            waiting: Arc::default(),
             plugins: Mutex::default(),
         }
     }
@@ -211,6 +254,7 @@ impl Bodies {
             .or_insert_with(|| Arc::new(Semaphore::new(OF_SERVER)));
         Space {
             all: Arc::clone(&self.all),
+            waiting: Arc::clone(&self.waiting),
             of_server: Arc::clone(of_server),
             of_plugin: Arc::clone(of_plugin),
             call: Some(Arc::clone(call)),
@@ -224,6 +268,7 @@ impl Bodies {
 #[derive(Debug)]
 pub(crate) struct Space {
     all: Arc<Semaphore>,
+    waiting: Arc<AtomicUsize>,
     of_server: Arc<Semaphore>,
     of_plugin: Arc<OfPlugin>,
     /// Whom it has yet to tell when it is dropped.
@@ -273,6 +318,7 @@ impl Space {
             ]
         };
         let beyond = Arc::clone(&self.of_plugin.beyond).acquire_owned();
+        let _waits = Waits::new(&self.waiting);
         tokio::select! {
             // In this order: ordinary space is taken where there is some, so that the one leave to go beyond
             // stays for a call that can't come to its end without it.
@@ -284,6 +330,11 @@ impl Space {
             () = tokio::time::sleep(PATIENCE) => return Err(WireFault::NoSpace),
         }
         Ok(())
+    }
+
+    /// Whether it takes space while others wait for some.
+    pub(crate) fn holds_up_others(&self) -> bool {
+        self.taken.is_some() && self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// Takes space for so many bytes, if there is some at once.
@@ -333,6 +384,22 @@ impl Space {
                 .for_each(|(all, more)| all.merge(more)),
             none => *none = Some(more),
         }
+    }
+}
+
+/// One that waits for space, until it is dropped.
+struct Waits(Arc<AtomicUsize>);
+
+impl Waits {
+    fn new(waiting: &Arc<AtomicUsize>) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(waiting))
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -55,6 +55,10 @@ pub(crate) enum WireFault {
     )]
     NoSpace,
     #[error(
+        "the answer from {origin} did not go on for half a minute, while others waited for the memory that it took"
+    )]
+    Stands { origin: String },
+    #[error(
         "the answer from {origin} is compressed though the request asks that it isn't, and not in \
          a way that can be read (gzip or deflate, once)"
     )]
@@ -93,9 +97,9 @@ impl WireFault {
             } => Code::Auth,
             Self::NoToken { .. } => Code::Transient,
             Self::Unpaid => Code::Budget,
-            Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
-                Code::Timeout
-            }
+            Self::TimedOut { .. }
+            | Self::Stands { .. }
+            | Self::Process(runner_process::Fault::TimedOut { .. }) => Code::Timeout,
             Self::Process(runner_process::Fault::NotStarted { .. }) | Self::Client(_) => {
                 Code::Other
             }
@@ -115,9 +119,9 @@ impl WireFault {
     pub(crate) fn class(&self) -> Class {
         match self {
             Self::Transport { kind, .. } => kind.class(),
-            Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
-                Class::Timeout
-            }
+            Self::TimedOut { .. }
+            | Self::Stands { .. }
+            | Self::Process(runner_process::Fault::TimedOut { .. }) => Class::Timeout,
             Self::NoSecret { .. }
             | Self::UnusableSecret { .. }
             | Self::NoToken {

@@ -113,6 +113,42 @@ async fn answers_that_all_wait_for_more_come_to_their_end_one_after_the_other() 
     assert_eq!(bodies.all.available_permits(), ALL);
 }
 
+#[test]
+fn an_answer_moves_that_gets_a_step_in_half_a_minute() {
+    let begun = Instant::now();
+    let mut movement = Movement::new(begun);
+    let after = |seconds| begun + Duration::from_secs(seconds);
+    assert!(!movement.stands(after(29), STEP - 1));
+    assert_eq!(movement.due(), after(30));
+    assert!(movement.stands(after(30), STEP - 1));
+    assert_eq!(movement.due(), after(60), "it is looked at anew");
+    assert!(!movement.stands(after(59), 2 * STEP - 1));
+    assert_eq!(movement.due(), after(89));
+    assert!(movement.stands(after(89), 2 * STEP));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_holds_space_that_others_wait_for_is_known() {
+    let bodies = Bodies::default();
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut space = bodies.space(ACME, &a_call());
+        space.grow(RESPONSE_LIMIT).await.unwrap();
+        held.push(space);
+    }
+    assert!(!held[0].holds_up_others());
+    let mut waiting = bodies.space(ACME, &a_call());
+    let mut growing = Box::pin(waiting.grow(RESPONSE_LIMIT));
+    assert!(growing.as_mut().now_or_never().is_none());
+    assert!(held[0].holds_up_others());
+    assert!(
+        !bodies.space(ACME, &a_call()).holds_up_others(),
+        "it has none"
+    );
+    drop(growing);
+    assert!(!held[0].holds_up_others());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_line_that_does_not_move_is_left() {
     let bodies = Bodies::default();

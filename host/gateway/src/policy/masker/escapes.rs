@@ -103,16 +103,49 @@ fn unicode(text: &[u8]) -> Option<(Sign, usize)> {
     }
 }
 
-/// Reads what HTML and XML have: a number, or one of the five names of XML, which are those that
-/// libraries write.
+/// Names of HTML for ASCII characters: the five of XML, which most libraries write, and those that libraries write
+/// which name all that have a name (`htmlentities` of PHP with HTML 5, npm's `entities` and `he`).
+const NAMED: [(&[u8], u8); 36] = [
+    (b"&amp;", b'&'),
+    (b"&lt;", b'<'),
+    (b"&gt;", b'>'),
+    (b"&quot;", b'"'),
+    (b"&apos;", b'\''),
+    (b"&lowbar;", b'_'),
+    (b"&UnderBar;", b'_'),
+    (b"&period;", b'.'),
+    (b"&sol;", b'/'),
+    (b"&plus;", b'+'),
+    (b"&equals;", b'='),
+    (b"&colon;", b':'),
+    (b"&semi;", b';'),
+    (b"&comma;", b','),
+    (b"&excl;", b'!'),
+    (b"&num;", b'#'),
+    (b"&dollar;", b'$'),
+    (b"&percnt;", b'%'),
+    (b"&lpar;", b'('),
+    (b"&rpar;", b')'),
+    (b"&ast;", b'*'),
+    (b"&midast;", b'*'),
+    (b"&quest;", b'?'),
+    (b"&commat;", b'@'),
+    (b"&lsqb;", b'['),
+    (b"&lbrack;", b'['),
+    (b"&bsol;", b'\\'),
+    (b"&rsqb;", b']'),
+    (b"&rbrack;", b']'),
+    (b"&Hat;", b'^'),
+    (b"&grave;", b'`'),
+    (b"&lcub;", b'{'),
+    (b"&lbrace;", b'{'),
+    (b"&verbar;", b'|'),
+    (b"&rcub;", b'}'),
+    (b"&rbrace;", b'}'),
+];
+
+/// Reads what HTML and XML have: a number or a name.
 fn entity(text: &[u8]) -> Option<(Sign, usize)> {
-    const NAMED: [(&[u8], u8); 5] = [
-        (b"&amp;", b'&'),
-        (b"&lt;", b'<'),
-        (b"&gt;", b'>'),
-        (b"&quot;", b'"'),
-        (b"&apos;", b'\''),
-    ];
     if text.get(1)? != &b'#' {
         let is_here = |name: &[u8]| {
             text.get(..name.len())

@@ -134,6 +134,8 @@ fn what_libraries_escape_otherwise_is_masked() {
         "sk-a%2Fb+c=d%22e&f%3Cg%C3%A9%27h",
         // HTML that is mixed.
         "sk-a&#x2F;b&#43;c&#0061;d&quot;e&amp;f&LT;g&#xE9;&apos;h",
+        // PHP's htmlentities with HTML 5, npm's entities and he.
+        "sk-a&sol;b&plus;c&equals;d&quot;e&amp;f&lt;g\u{e9}&apos;h",
         // PHP's JSON_HEX_*.
         r"sk-a\/b+c=d\u0022e\u0026f\u003Cg\u00e9\u0027h",
         // JSON within JSON within JSON.

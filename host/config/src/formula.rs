@@ -104,6 +104,13 @@ impl Formula {
         parse::parse(text).map(Self)
     }
 
+    /// The names that it reads, constants too.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        self.0.add_names(&mut names);
+        names
+    }
+
     /// What it comes to where `value` says what names stand for; it may be no finite number.
     ///
     /// # Errors
@@ -114,6 +121,23 @@ impl Formula {
 }
 
 impl Term {
+    fn add_names<'a>(&'a self, names: &mut Vec<&'a str>) {
+        let parts: &[Self] = match self {
+            Self::Number(_) => &[],
+            Self::Name(name) => {
+                names.push(name);
+                &[]
+            }
+            Self::Unary(_, operand) => std::slice::from_ref(operand),
+            Self::Binary(_, operands) => &**operands,
+            Self::Choice(parts) => &**parts,
+            Self::Call(_, arguments) => arguments,
+        };
+        for part in parts {
+            part.add_names(names);
+        }
+    }
+
     fn value(&self, named: &dyn Fn(&str) -> Option<f64>) -> Result<f64, FormulaError> {
         Ok(match self {
             Self::Number(number) => *number,

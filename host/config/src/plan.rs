@@ -141,18 +141,16 @@ impl Plan {
         self.tests.models().filter_map(|test| test.provider)
     }
 
-    /// Names of metrics that the config itself has for its assertions and thresholds: whatever rows of data
-    /// name, these are summed.
+    /// Names of metrics that the config itself has for its assertions and thresholds, and those that its
+    /// derived metrics read: whatever rows of data name, these are summed.
     pub fn declared_metrics(&self) -> BTreeSet<&str> {
         let thresholds = self.thresholds.metrics.iter();
-        let mut names = self.assertion_metrics();
-        names.extend(thresholds.map(|it| it.name.as_str()));
-        names
-    }
-
-    /// Names of metrics that the config itself has for its assertions, as they are written.
-    pub fn assertion_metrics(&self) -> BTreeSet<&str> {
-        let mut names = BTreeSet::new();
+        let mut names: BTreeSet<&str> = thresholds.map(|it| it.name.as_str()).collect();
+        for derived in &self.derived_metrics {
+            if let DerivedValue::Formula(formula) = &derived.value {
+                names.extend(formula.names());
+            }
+        }
         for test in self.tests.models() {
             let data = test.data.as_ref().map(|data| &data.shown);
             for check in test.assertions.iter() {

@@ -1,6 +1,6 @@
 //! What every case of a run shares. Immutable but for what counts atomically.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -29,9 +29,6 @@ pub(crate) struct RunContext {
     pub(crate) judges: BTreeMap<JudgeId, Arc<Target>>,
     /// What serves each assertion type of the plan.
     pub(crate) graders: HashMap<String, Arc<Grader>>,
-    /// Metrics of the config's assertions, under which no stranger's grader scores; none if there is no such
-    /// grader.
-    pub(crate) metrics: HashSet<String>,
     /// What runs the code of each language.
     pub(crate) interpreters: BTreeMap<String, Arc<Interpreter>>,
     /// What runs code outside the sandbox.

@@ -30,7 +30,7 @@ mod foreign;
 mod kept;
 
 use cascade::Cascade;
-pub(crate) use foreign::metrics_of_config;
+use foreign::held;
 use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
@@ -325,7 +325,7 @@ impl Bench<'_> {
             .evaluate(grader, assertion.judges, &input, self.identity)
             .await;
         let component = match result {
-            Ok(grade) => component(assertion, self.held(grader, assertion, grade)),
+            Ok(grade) => component(assertion, held(grader, grade)),
             Err(failure) => ungraded(assertion, failure),
         };
         Ok((component, tokens))

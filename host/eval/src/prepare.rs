@@ -23,7 +23,6 @@ use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
-use crate::judge::metrics_of_config;
 use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::programs::Programs;
 use crate::question::asking::Asking;
@@ -227,7 +226,6 @@ impl Settled {
             columns: targets.columns,
             targets: targets.asked,
             judges: targets.judges,
-            metrics: metrics_of_config(&plan, &targets.graders),
             graders: targets.graders,
             interpreters: plugins.interpreters().collect(),
             programs: targets.programs,

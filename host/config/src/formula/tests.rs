@@ -22,6 +22,12 @@ fn value(text: &str) -> Result<f64, FormulaError> {
 }
 
 #[test]
+fn all_names_that_a_formula_reads_are_known() {
+    let formula = Formula::new("a > 2 ? -b : max(mean, not recall) + a ^ pi").expect("a formula");
+    assert_eq!(formula.names(), ["a", "b", "mean", "recall", "a", "pi"]);
+}
+
+#[test]
 fn formulas_mean_what_they_mean_in_mathjs() {
     let cases = [
         ("1 + 2 * 3", 7.0),

@@ -88,7 +88,9 @@ impl StoredRun {
     /// When a record can't be read.
     pub(crate) fn sum_up(&self, mut see: impl FnMut(&CaseRecord)) -> anyhow::Result<Summary> {
         let (mut all, mut repeats) = (Tally::default(), Repeats::default());
-        let mut metrics = Metrics::default();
+        let thresholds = Thresholds::deserialize(&self.options["thresholds"]).unwrap_or_default();
+        let judged = thresholds.metrics.iter().map(|it| it.name.as_str());
+        let mut metrics = Metrics::declaring(judged);
         let mut tasks = Tasks::kept(&self.options["tasks"]);
         let mut columns: Vec<(ColumnHead, Tally)> = self
             .heads()
@@ -131,7 +133,7 @@ impl StoredRun {
                 let budgets = left["budgets"].as_array().into_iter().flatten();
                 budgets.filter_map(Statement::from_json).collect()
             },
-            thresholds: Thresholds::deserialize(&self.options["thresholds"]).unwrap_or_default(),
+            thresholds,
             shard: ShardRows::deserialize(&self.options["shard"]).ok(),
         };
         // What works them out stands in the config, not in the rows.

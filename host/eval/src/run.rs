@@ -328,7 +328,7 @@ impl Loop {
         let (plan, head) = (self.plan.clone(), self.head.clone());
         let rows = self.totals.rows.take();
         let rows = rows.filter(|_| self.state.end() == End::Finished);
-        let columns = self.totals.columns.clone();
+        let columns = (self.totals.columns.clone(), self.totals.all_summed());
         let work = async move {
             Done::Closed(afterwards::work(&scope, &plan, &head, columns, rows).await)
         };

@@ -339,7 +339,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Sums of which those of the `declared` names have room, whatever else rows name.
-    pub(crate) fn declaring<'a>(declared: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn declaring<'a>(declared: impl IntoIterator<Item = &'a str>) -> Self {
         let declared = declared.into_iter().take(MOST_METRICS);
         Self {
             declared: declared.map(str::to_owned).collect(),

@@ -3,9 +3,10 @@
 //! promptfoo works them out after every case and keeps the last; what counts is the same. The
 //! sums don't depend on the order of the cases, so that a run that went on has the same metrics
 //! as one that was never stopped. A metric that can't be worked out is 0, as there, and it is
-//! said why.
+//! said why. Where a run has more metrics than are summed, one that may read what was left out has no value: 0
+//! would be a verdict, made by whoever named so many.
 
-use runner_config::plan::{DerivedMetric, DerivedValue};
+use runner_config::plan::{DerivedMetric, DerivedValue, FormulaError};
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
@@ -18,15 +19,30 @@ use crate::summary::{ColumnHead, Tally};
 /// The number of cases, among the sums.
 const COUNT: &str = "__count";
 
-/// Works out the metrics of a column.
+/// Works out the metrics of a column; `all_summed` unless metrics of the run were left out of its sums.
 pub(crate) async fn add(
     scope: &CallScope,
-    metrics: &[DerivedMetric],
+    (metrics, all_summed): (&[DerivedMetric], bool),
     head: &ColumnHead,
     tally: &mut Tally,
     identity: &CallContext,
 ) {
+    let notice = |metric: &DerivedMetric, what: &str| {
+        let message = format!(
+            "the derived metric '{}' of {} · {} {what}",
+            metric.name, head.provider, head.prompt
+        );
+        let message = scope.context.masker.mask(&message).into_owned();
+        scope.context.emit(Event::Notice { message });
+    };
     for metric in metrics {
+        if !all_summed && !is_known(tally, &metric.value) {
+            notice(
+                metric,
+                "has no value: the run has more metrics than are summed",
+            );
+            continue;
+        }
         let worked_out = match &metric.value {
             DerivedValue::Formula(formula) => {
                 let value = formula.value(&|name| known(tally, name));
@@ -56,16 +72,22 @@ pub(crate) async fn add(
                 .ok_or_else(|| format!("it comes to {value}, which is no number"))
         });
         let value = worked_out.unwrap_or_else(|why| {
-            let message = format!(
-                "the derived metric '{}' of {} · {} is 0: {why}",
-                metric.name, head.provider, head.prompt
-            );
-            let message = scope.context.masker.mask(&message).into_owned();
-            scope.context.emit(Event::Notice { message });
+            notice(metric, &format!("is 0: {why}"));
             0.0
         });
         tally.derived.push((metric.name.clone(), value));
     }
+}
+
+/// Whether everything that it reads is there; of code nobody knows that.
+fn is_known(tally: &Tally, value: &DerivedValue) -> bool {
+    let DerivedValue::Formula(formula) = value else {
+        return false;
+    };
+    !matches!(
+        formula.value(&|name| known(tally, name)),
+        Err(FormulaError::Unknown { .. })
+    )
 }
 
 /// What a name stands for: a metric worked out before, the number of cases, or a sum.
@@ -98,4 +120,23 @@ fn number(given: Option<&Value>) -> Result<f64, String> {
         let what = made::word(given);
         format!("the code must give a number, not {what}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_config::plan::Formula;
+
+    use super::*;
+
+    #[test]
+    fn what_reads_a_metric_that_is_not_there_is_not_known() {
+        let mut tally = Tally::default();
+        tally.derived.push(("safe".to_owned(), 1.0));
+        let knows = |text: &str| {
+            let formula = Formula::new(text).expect("a formula");
+            is_known(&tally, &DerivedValue::Formula(formula))
+        };
+        assert!(knows("safe + __count + pi"));
+        assert!(!knows("1 - toxic"));
+    }
 }

@@ -17,12 +17,13 @@ pub(super) async fn work(
     scope: &CallScope,
     plan: &Plan,
     head: &RunHead,
-    mut columns: Vec<Tally>,
+    (mut columns, all_summed): (Vec<Tally>, bool),
     rows: Option<AllRows>,
 ) -> Vec<Tally> {
+    let metrics = (&*plan.derived_metrics, all_summed);
     let identity = of_run(head);
     for (head, tally) in head.columns.iter().zip(&mut columns) {
-        derived::add(scope, &plan.derived_metrics, head, tally, &identity).await;
+        derived::add(scope, metrics, head, tally, &identity).await;
     }
     if let Some(rows) = rows {
         let about = about(scope, plan, head, &columns);

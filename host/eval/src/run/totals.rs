@@ -55,6 +55,11 @@ impl Totals {
         self.metrics.add(column, record);
     }
 
+    /// Whether no metric was left out of the sums.
+    pub(super) fn all_summed(&self) -> bool {
+        self.metrics.unsummed == 0
+    }
+
     /// The summary of a run that ended so after this time.
     pub(super) fn summary(
         self,

@@ -20,9 +20,9 @@
 //!   have come that nobody asks for; what nobody asked for after all comes when every case has
 //!   ended. Whoever stops the run at once leaves the former out.
 //! - **When the config's code for the end of a run** runs, and is cut off (`closing`).
-//! - **Backpressure.** While the store or a consumer is behind, or the variables of the cases that
-//!   have come and answers that wait to be compared take too much memory, nothing starts. (What a
-//!   case takes beside, it waits for itself.)
+//! - **Backpressure.** While the store or a consumer is behind, nothing starts. While the variables of the
+//!   cases that have come take too much memory, no other comes; while answers that wait to be compared do, no
+//!   such case starts. (What a case takes beside, it waits for itself.)
 //!
 //! Each admitted case ends exactly once; an end that was never admitted is a bug and panics.
 
@@ -285,8 +285,6 @@ impl<C: Clone, A> RunState<C, A> {
         self.phase == Phase::Running
             && self.reading != Reading::First
             && self.store == StoreState::Ready
-            // What takes the memory are cases: where none is in flight, nobody would give it back.
-            && (self.memory.for_cases || self.in_flight.is_empty())
             && self.in_flight.len() < self.slots
     }
 
@@ -334,6 +332,8 @@ impl<C: Clone, A> RunState<C, A> {
     /// Starts cases while there are free slots.
     fn refill(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         while self.has_slot() {
+            // What takes the memory are cases that came: where none is in flight, nobody would give it back.
+            let has_memory = self.memory.for_cases || self.in_flight.is_empty();
             let may_come = self.coming != Coming::Nothing
                 && self.alone.is_none()
                 && self.dependencies.ahead() < LOOKAHEAD;
@@ -343,7 +343,7 @@ impl<C: Clone, A> RunState<C, A> {
                 beyond_share: !may_come,
             };
             let Some(id) = self.dependencies.start(free) else {
-                if may_come && self.coming == Coming::Unasked {
+                if may_come && has_memory && self.coming == Coming::Unasked {
                     self.coming = Coming::Asked;
                     commands.push(Command::Next);
                 }

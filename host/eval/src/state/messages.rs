@@ -108,7 +108,7 @@ pub enum Input<C, A> {
 /// What there is memory for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Further cases.
+    /// Further cases of the plan, in addition to those that have come.
     pub for_cases: bool,
     /// Further answers that wait to be compared with others of their row.
     pub to_compare: bool,

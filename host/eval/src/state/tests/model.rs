@@ -113,7 +113,7 @@ impl Model {
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
         let stopped = self.drained || self.aborted;
-        let has_room = self.memory.for_cases && (self.memory.to_compare || case.of.is_none());
+        let has_room = self.memory.to_compare || case.of.is_none();
         let is_full = !has_room && !self.in_flight().is_empty();
         let is_held = self.store != StoreState::Ready || is_full;
         let is_early = self.reading == Reading::First;
@@ -138,6 +138,8 @@ impl Model {
                     assert_eq!(place + 1, commands.len(), "it comes last");
                     assert!(!self.asked, "not before it was answered");
                     assert_ne!(self.reading, Reading::First, "what was there comes first");
+                    let has_memory = self.memory.for_cases || self.in_flight().is_empty();
+                    assert!(has_memory, "there is memory for it");
                     self.asked = true;
                 }
                 Command::ReadRest => {
@@ -350,7 +352,8 @@ proptest! {
             let could = (0..model.came.min(model.cases.len()))
                 .filter(|n| model.stands[*n] == Stands::Unstarted)
                 .any(|n| model.may_start(n));
-            let is_refilled = model.asked || flying.len() == slots || !could;
+            // Without memory for those that would come, a provider keeps to its share of the slots.
+            let is_refilled = model.asked || flying.len() == slots || !could || !model.memory.for_cases;
             prop_assert!(is_refilled, "a slot is empty");
             if how < 64 && !state.is_over() {
                 read(&mut state, &mut model, now);

@@ -43,11 +43,11 @@ fn tool(request: &Request) -> Option<String> {
     Some(format!("a tool of the type '{kind}'"))
 }
 
-/// Whether a tool is a function in one of the forms that APIs have for it. Of what has no `type` only
-/// what a function is made of: vendors' own tools have none either (Google's `urlContext`, Bedrock's
-/// `systemTool`).
+/// Whether a tool is a function in one of the forms that APIs have for it, and nothing else: vendors' own tools may
+/// stand beside it, and need no `type` (Google's `urlContext`, Bedrock's `systemTool`).
 fn is_function(tool: &Value) -> bool {
-    const PARTS: [&str; 5] = [
+    const PARTS: [&str; 6] = [
+        "type",
         "name",
         "description",
         "parameters",
@@ -57,12 +57,21 @@ fn is_function(tool: &Value) -> bool {
     let Some(fields) = tool.as_object() else {
         return false;
     };
-    match fields.get("type") {
-        Some(kind) => kind == "function",
-        None => {
-            fields.contains_key("name") && fields.keys().all(|key| PARTS.contains(&key.as_str()))
-        }
-    }
+    let is_of_parts = |fields: &Map<String, Value>| {
+        fields.contains_key("name") && fields.keys().all(|key| PARTS.contains(&key.as_str()))
+    };
+    let is_typed = fields.get("type").is_none_or(|kind| kind == "function");
+    let inner = fields.get("function").and_then(Value::as_object);
+    let only_wraps = |fields: &Map<String, Value>| {
+        fields
+            .keys()
+            .all(|key| ["type", "function"].contains(&key.as_str()))
+    };
+    is_typed
+        && inner.map_or_else(
+            || is_of_parts(fields),
+            |inner| only_wraps(fields) && is_of_parts(inner),
+        )
 }
 
 #[cfg(test)]
@@ -114,7 +123,7 @@ mod tests {
                 "a tool of the type 'mcp'",
             ),
             (
-                r#"[{"type":"function"},{"type":"web_search"}]"#,
+                r#"[{"type":"function","name":"f"},{"type":"web_search"}]"#,
                 "a tool of the type 'web_search'",
             ),
             (
@@ -124,6 +133,14 @@ mod tests {
             (
                 r#"[{"name":"f","urlContext":{}}]"#,
                 "a tool of the type 'name'",
+            ),
+            (
+                r#"[{"type":"function","function":{"name":"f"},"googleSearch":{}}]"#,
+                "a tool of the type 'function'",
+            ),
+            (
+                r#"[{"type":"function","name":"f","mcpServers":[]}]"#,
+                "a tool of the type 'function'",
             ),
             ("[{}]", "a tool of the type 'unknown'"),
             (r#"[{"type":7}]"#, "a tool of the type 'unknown'"),

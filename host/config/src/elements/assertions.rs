@@ -38,6 +38,9 @@ const MAX_FROM_FILES: usize = 32 << 20;
 /// Largest weight: beyond it one assertion would be all that counts.
 const MAX_WEIGHT: f64 = 1e6;
 
+/// Largest weight that a row of data gives: its scores stand beside those of other rows in the sums of a run.
+const MAX_WEIGHT_OF_DATA: f64 = 100.0;
+
 pub(crate) const KNOWN: [&str; 16] = [
     "type",
     "value",
@@ -440,11 +443,16 @@ impl<'a> AssertionReader<'a> {
 
     fn weight(&self, entry: &Entry<'_>) -> f64 {
         let weight = self.number(entry, "weight").unwrap_or(1.0);
-        if !(0.0..=MAX_WEIGHT).contains(&weight) {
+        let most = if entry.origin.is_data() {
+            MAX_WEIGHT_OF_DATA
+        } else {
+            MAX_WEIGHT
+        };
+        if !(0.0..=most).contains(&weight) {
             let at = entry
                 .get("weight")
                 .map_or_else(|| entry.at(), |weight| weight.at());
-            let message = format!("must be between 0 and {MAX_WEIGHT:e}, not {weight}");
+            let message = format!("must be between 0 and {most:e}, not {weight}");
             self.reading.findings.error(at, message);
         }
         weight

@@ -404,6 +404,21 @@ fn what_reads_env_in_a_row_is_text() {
     }
 }
 
+#[test]
+fn the_weight_of_a_row_stands_beside_those_of_other_rows() {
+    let config = "prompts: [p]\nproviders: [echo]\ntests: t.jsonl";
+    let weighs = |weight: u32| {
+        let row =
+            format!(r#"{{ "assert": [{{ "type": "regex", "value": ".", "weight": {weight} }}] }}"#);
+        Folder::new(config).file("t.jsonl", row)
+    };
+    assert_eq!(weighs(100).plan().row_count(), 1);
+    assert_eq!(
+        weighs(101).problems(),
+        ["t.jsonl:1:57: assert[0].weight: must be between 0 and 1e2, not 101"]
+    );
+}
+
 /// A key that is passed over changes what is graded, and nobody sees it.
 #[test]
 fn knobs_of_graders_stand_beside_the_type_that_reads_them() {

@@ -131,6 +131,16 @@ fn what_leads_through_the_system_is_never_read_wherever_it_ends() {
     assert_eq!(tidy(Path::new("/../a/../../b")), Path::new("/b"));
 }
 
+/// Where people put what shall not reach a disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_in_shared_memory_are_ordinary_files() {
+    assert!(!is_by_system(Path::new("/dev/shm/config.yaml")));
+    for system in ["/dev", "/dev/null", "/dev/shm/../null", "/dev/fd/0"] {
+        assert!(is_by_system(Path::new(system)), "{system}");
+    }
+}
+
 #[test]
 #[cfg(unix)]
 fn links_that_lead_back_end() {

@@ -192,6 +192,17 @@ fn allowed(raised: Raised, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 const OWN: &str = " (this machine's network)";
 /// Said of a link-local address.
 const LINK_LOCAL: &str = " (link-local: a cloud's metadata service)";
+/// Said of an address elsewhere at which a cloud answers with the machine's credentials.
+const METADATA: &str = " (a cloud's metadata service)";
+/// Those of Azure, Alibaba and Oracle, and of EC2, EKS and Google over IPv6 (the gateway has the same list).
+const METADATA_SERVICES: [&str; 6] = [
+    "168.63.129.16",
+    "100.100.100.200",
+    "192.0.0.192",
+    "fd00:ec2::254",
+    "fd20:ce::254",
+    "fd00:ec2::23",
+];
 
 /// What is to be said of an origin that is written as a number; nothing of a public one.
 fn network(origin: &str) -> Option<&'static str> {
@@ -200,7 +211,11 @@ fn network(origin: &str) -> Option<&'static str> {
         Some(number) => number.split(']').next()?,
         None => host.split(':').next()?,
     };
-    let (is_link_local, is_private) = match number.parse::<IpAddr>().ok()?.to_canonical() {
+    let number = number.parse::<IpAddr>().ok()?.to_canonical();
+    if METADATA_SERVICES.contains(&number.to_string().as_str()) {
+        return Some(METADATA);
+    }
+    let (is_link_local, is_private) = match number {
         IpAddr::V4(ip) => (ip.is_link_local(), ip.is_private()),
         IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.is_unique_local()),
     };

@@ -57,6 +57,10 @@ fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
             "connect to http://169.254.169.254 (link-local: a cloud's metadata service)",
         ),
         (
+            address("http://168.63.129.16"),
+            "connect to http://168.63.129.16 (a cloud's metadata service)",
+        ),
+        (
             address("http://[::ffff:192.168.0.1]"),
             "connect to http://[::ffff:192.168.0.1] (this machine's network)",
         ),

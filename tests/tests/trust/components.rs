@@ -140,10 +140,10 @@ fn a_lock_file_pins_components_and_grants() {
         "  webhook: { permissions: { hosts: ['https://a.example'] } }\n",
     ] {
         let more = run.clone().config(&with_grader(more));
-        more.clone()
-            .args(["eval", "--locked"])
-            .finish()
-            .expect_code(2);
+        for flags in [&["--locked"][..], &["--locked", "--dry-run"]] {
+            let refused = more.clone().arg("eval").args(flags).finish();
+            refused.expect_code(2);
+        }
         more.clone()
             .args(["plugin", "lock"])
             .finish()

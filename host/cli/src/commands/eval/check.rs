@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use runner_config::plan::Plan;
 use runner_config::{FilesRead, LoadRequest};
 use runner_eval::prepare;
 use runner_eval::trust::Need;
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use super::super::{Setting, shown_plan};
 use super::expected::expected;
-use super::planned::{Unplanned, agreed_plan, consent, consented, masker, plan, request};
+use super::planned::{Planned, Unplanned, agreed_plan, consent, consented, masker, plan, request};
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, overrides, runtime};
@@ -97,7 +96,7 @@ pub(in crate::commands) fn agree(
 pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
     let mut request = requested(arguments, setting)?;
     request.agreements.agreed = setting.remembered.of(&request.folders())?;
-    unasked(&request, arguments, setting, |_| String::new())
+    unasked(&request, arguments, setting, |_| Ok(String::new()))
 }
 
 /// Shows what a run with these flags would be and need, and asks nothing; gives the exit code.
@@ -115,7 +114,10 @@ pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure
     let consent = consent(&eval.trust, command, Purpose::Look, setting, &folders)?;
     request.agreements = consent.known().agreements;
     request.agreements.agreed = setting.remembered.of(&folders)?;
-    unasked(&request, &eval.inputs, setting, expected)
+    unasked(&request, &eval.inputs, setting, |planned| {
+        planned.hold(eval.trust.locked, setting)?;
+        Ok(expected(planned.plan()))
+    })
 }
 
 /// Prints what a run would need, behind what `about` says of it.
@@ -123,7 +125,7 @@ fn unasked(
     request: &LoadRequest,
     arguments: &Inputs,
     setting: &Setting,
-    about: impl FnOnce(&Plan) -> String,
+    about: impl FnOnce(&Planned) -> Result<String, Failure>,
 ) -> Result<u8, Failure> {
     let planned = match plan(request, (&arguments.plugin, false), setting) {
         Ok(planned) => planned,
@@ -134,7 +136,7 @@ fn unasked(
             return Ok(USAGE);
         }
     };
-    stdout::print(&about(planned.plan()))?;
+    stdout::print(&about(&planned)?)?;
     let runtime = runtime()?;
     let what = planned.preparation(setting, &request.agreements, false);
     let prepared = runtime.block_on(prepare(what));

@@ -53,6 +53,16 @@ enum Said {
 }
 
 impl Planned {
+    /// Holds the components to what runner.lock says of them.
+    pub(super) fn hold(&self, locked: bool, setting: &Setting) -> Result<(), Failure> {
+        let holding = match (locked, setting.terminal.ci) {
+            (true, _) => Holding::Refuse,
+            (false, true) => Holding::RefuseWhereLocked,
+            (false, false) => Holding::Warn,
+        };
+        self.lock.check(&self.plugins, holding, &setting.talk)
+    }
+
     /// The plan itself.
     pub(super) fn plan(&self) -> &Plan {
         &self.plan
@@ -117,14 +127,7 @@ pub(super) fn consented(
         &consent,
         &mut known,
     )?;
-    let holding = match (eval.trust.locked, setting.terminal.ci) {
-        (true, _) => Holding::Refuse,
-        (false, true) => Holding::RefuseWhereLocked,
-        (false, false) => Holding::Warn,
-    };
-    planned
-        .lock
-        .check(&planned.plugins, holding, &setting.talk)?;
+    planned.hold(eval.trust.locked, setting)?;
     let what = planned.preparation(setting, &known.agreements, offline);
     consent.settle(what, known, (runtime, &excerpts))
 }

@@ -347,7 +347,7 @@ fn other_code_makes_another_case() {
 
 #[test]
 fn a_fault_of_a_config_begins_with_its_place() {
-    let config = "prompts: [hi]\nproviders:\n  - id: http\n    config:\n      url: https://a.test\n      method: [GET]\n      sessionParser: json.id\n";
+    let config = "prompts: [hi]\nproviders:\n  - id: http\n    config:\n      url: https://a.test\n      method: [GET]\n      multipart: { parts: [] }\n";
     let finished = Run::new().config(config).args(["eval"]).finish();
     assert_snapshot!("found_by_the_host", finished.told());
     for hidden in [".wasm", "sha256"] {

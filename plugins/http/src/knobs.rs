@@ -1,7 +1,7 @@
 //! What the config says: the request with its templates, and how to read the response.
 
 use runner_plugin::json::{self, Map, Value, json};
-use runner_plugin::{Error, Request, Target};
+use runner_plugin::{Error, Request, Target, http, log};
 
 use crate::pick::Pick;
 use crate::raw::{self, Raw};
@@ -15,7 +15,7 @@ const RAW: &str = "$raw";
 const REQUEST: &str = "$request";
 
 /// Keys that are read here or steer promptfoo and the host.
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 21] = [
     RAW,
     "auth",
     "basePath",
@@ -28,6 +28,9 @@ const KNOWN: [&str; 19] = [
     "request",
     "responseParser",
     "responseTransform",
+    "sessionParser",
+    // Says who makes ids of sessions, which no request here depends on.
+    "sessionSource",
     "tokenEstimation",
     "transformRequest",
     "transformResponse",
@@ -38,17 +41,9 @@ const KNOWN: [&str; 19] = [
 ];
 
 /// Keys that cannot be honoured, and what to do instead.
-const REFUSED: [(&str, &str); 8] = [
+const REFUSED: [(&str, &str); 6] = [
     ("multipart", "is not supported; requests are text"),
     ("session", "is not supported; each request stands alone"),
-    (
-        "sessionParser",
-        "is not supported; each request stands alone",
-    ),
-    (
-        "sessionSource",
-        "is not supported; each request stands alone",
-    ),
     (
         "signatureAuth",
         "is not supported: a plugin cannot sign requests",
@@ -90,6 +85,8 @@ pub(crate) fn schema() -> Value {
             "transformRequest": { "type": "string" },
             "transformResponse": { "type": "string" },
             "responseParser": { "type": "string" },
+            "sessionParser": { "type": "string" },
+            "sessionSource": { "type": "string" },
             "validateStatus": { "type": ["string", "integer", "array"] },
             "vars": { "type": "object" },
             "auth": {
@@ -160,6 +157,8 @@ pub(crate) struct Knobs {
     url: String,
     accepted: Accepted,
     pub(crate) pick: Option<Pick>,
+    /// Where the id of the session stands; an error: that is code.
+    session: Option<Result<Pick, String>>,
     /// Whether the answer is the body as it came.
     pub(crate) raw: bool,
     /// Whether the host adds what `auth` says.
@@ -209,6 +208,7 @@ impl Knobs {
             url: url.to_owned(),
             accepted: accepted.unwrap_or_else(Accepted::success),
             pick,
+            session: text("sessionParser").map(Pick::read_in_response),
             unknown,
             config,
         })
@@ -217,6 +217,29 @@ impl Knobs {
     /// Whether a response of this status is an answer.
     pub(crate) fn accepts(&self, status: u16) -> bool {
         self.accepted.holds(status)
+    }
+
+    /// The id of the session that a response is part of, which stands in the metadata of the row. Its tests
+    /// may be about other things, so one that is not found is a warning.
+    pub(crate) fn session(&self, response: &http::Response) -> Option<Value> {
+        let told = match self.session.as_ref()? {
+            Ok(pick) => {
+                let body = response.json().unwrap_or_else(|_| json!(response.text()));
+                let whole = json!({ "body": body, "headers": headers(response) });
+                let found = pick.from(Some(&whole), "");
+                if found.is_some() {
+                    return found;
+                }
+                "finds nothing in the response"
+            }
+            Err(_) => {
+                "is code, which is not run; a path works, such as `data.body.id` or `data.headers['x-session']`"
+            }
+        };
+        log::warn(format!(
+            "`sessionParser` {told}; the row has no `sessionId`"
+        ));
+        None
     }
 
     /// Fills the templates.
@@ -356,6 +379,21 @@ impl Sent {
             }
         };
     }
+}
+
+/// Headers of a response by name; those of one name in one text.
+pub(crate) fn headers(response: &http::Response) -> Map<String, Value> {
+    let mut headers = Map::new();
+    for (name, value) in &response.headers {
+        match headers.get_mut(name) {
+            Some(Value::String(more)) => {
+                more.push_str(", ");
+                more.push_str(value);
+            }
+            _ => drop(headers.insert(name.clone(), json!(value))),
+        }
+    }
+    headers
 }
 
 /// Scheme and host of an address.

@@ -20,7 +20,7 @@ mod status;
 use std::time::Duration;
 
 use plugin_model_api::failure;
-use runner_plugin::json::{Map, Value, json};
+use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target, http, log,
 };
@@ -81,11 +81,15 @@ impl Provider for Http {
         if !knobs.accepts(response.status) {
             return Err(refused(&response));
         }
-        Ok(if knobs.raw {
+        let (completion, mut extras) = if knobs.raw {
             as_it_came(&response)
         } else {
             answer(&knobs, &response)?
-        })
+        };
+        if let Some(id) = knobs.session(&response) {
+            extras["sessionId"] = id;
+        }
+        Ok(completion.metadata(&extras))
     }
 }
 
@@ -118,7 +122,8 @@ fn refused(response: &http::Response) -> Error {
     }
 }
 
-fn answer(knobs: &Knobs, response: &http::Response) -> Result<Completion, Error> {
+/// The answer of a response, and what is said beside it.
+fn answer(knobs: &Knobs, response: &http::Response) -> Result<(Completion, Value), Error> {
     let text = response.text();
     let body: Option<Value> = serde_json::from_str(&text).ok();
     let picked = match &knobs.pick {
@@ -134,36 +139,25 @@ fn answer(knobs: &Knobs, response: &http::Response) -> Result<Completion, Error>
         value => Completion::text(value.to_string()).output(value),
     };
     let extras = json!({ "http": { "status": response.status } });
-    Ok(completion
-        .raw(&body.unwrap_or_else(|| json!(text)))
-        .metadata(&extras))
+    let raw = body.unwrap_or_else(|| json!(text));
+    Ok((completion.raw(&raw), extras))
 }
 
 /// The body as text, and as a value where it is JSON; with what code may want to know beside it.
-fn as_it_came(response: &http::Response) -> Completion {
+fn as_it_came(response: &http::Response) -> (Completion, Value) {
     let text = response.text();
     let body: Option<Value> = serde_json::from_str(&text).ok();
-    let mut headers = Map::new();
-    for (name, value) in &response.headers {
-        match headers.get_mut(name) {
-            Some(Value::String(more)) => {
-                more.push_str(", ");
-                more.push_str(value);
-            }
-            _ => drop(headers.insert(name.clone(), json!(value))),
-        }
-    }
     let status = response.status;
     let extras = json!({
         "http": { "status": status },
-        "$response": { "status": status, "headers": headers },
+        "$response": { "status": status, "headers": knobs::headers(response) },
     });
     let mut completion = Completion::text(&text);
     if let Some(body) = &body {
         completion = completion.output(body);
     }
     let raw = body.unwrap_or_else(|| json!(text));
-    completion.raw(&raw).metadata(&extras)
+    (completion.raw(&raw), extras)
 }
 
 runner_plugin::export_provider!(Http);

@@ -57,6 +57,13 @@ impl Pick {
         })
     }
 
+    /// Reads a knob whose path begins at the whole response: `data.body.id`, `data.headers['x-id']`.
+    pub(crate) fn read_in_response(written: &str) -> Result<Self, String> {
+        let path = written.trim().trim_start_matches("data =>").trim_start();
+        let path = path.strip_prefix("data").unwrap_or(path);
+        Self::read(&format!("json{path}"))
+    }
+
     /// The first alternative that holds something in this response.
     pub(crate) fn from(&self, body: Option<&Value>, text: &str) -> Option<Value> {
         let found = self.alternatives.iter().map(|source| match source {
@@ -166,6 +173,26 @@ mod tests {
         }
         let pick = Pick::read("json.a || text").expect("a path");
         assert_eq!(pick.from(None, "raw"), Some(json!("raw")), "no JSON");
+    }
+
+    #[test]
+    fn a_path_may_begin_at_the_whole_response() {
+        let whole = json!({ "body": { "id": 7 }, "headers": { "x-session": "s" } });
+        for (written, found) in [
+            ("data.body.id", json!(7)),
+            ("data => data.headers['x-session']", json!("s")),
+            ("data?.headers?.['x-session']", json!("s")),
+        ] {
+            let pick = Pick::read_in_response(written).expect("a path");
+            assert_eq!(pick.from(Some(&whole), ""), Some(found), "{written}");
+        }
+        for code in [
+            "data.body.id.split('-')[0]",
+            "file://session.js",
+            "({ body }) => body.id",
+        ] {
+            assert!(Pick::read_in_response(code).is_err(), "{code}");
+        }
     }
 
     #[test]

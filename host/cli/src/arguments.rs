@@ -15,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 
 mod cache;
 mod elsewhere;
+mod explain;
 mod filtering;
 mod help;
 mod inputs;
@@ -34,6 +35,7 @@ mod view;
 mod words;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
+pub(crate) use explain::Explain;
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init, Merge, Regression};
@@ -130,6 +132,8 @@ pub(crate) enum Command {
     /// Check what a run needs on this machine, and say what to do about what is missing
     #[command(after_help = help::DOCTOR)]
     Doctor,
+    /// Say what a code or word of a message means, and what to do about it
+    Explain(Explain),
     /// Print a script that completes commands and flags in a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
@@ -320,6 +324,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Prices(_)
         | Command::View(_)
         | Command::Doctor
+        | Command::Explain(_)
         | Command::Completions(_)
         | Command::Man(_) => None,
     }

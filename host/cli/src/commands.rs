@@ -31,6 +31,7 @@ mod docs;
 mod doctor;
 mod ended;
 mod eval;
+mod explain;
 mod export;
 mod fixtures;
 mod import;
@@ -204,6 +205,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
         Command::Doctor => doctor::run(&Ok(setting)),
+        Command::Explain(explain) => explain::run(&explain, &setting),
         Command::Completions(shell) => learnt::completions(&shell),
         Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),

@@ -32,6 +32,8 @@
 //!
 //! A panic in a case's task ends that case with an error and not the program.
 
+use runner_sandbox::Explanation;
+
 /// Everything that was asked for was done, and is good enough.
 pub(crate) const SUCCESS: u8 = 0;
 /// A bug, a full disk, a database that can't be opened.
@@ -42,3 +44,46 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const BELOW_THRESHOLD: u8 = 100;
 /// 128 + SIGINT, as shells say it.
 pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Each with what it means and what to do about it.
+pub(crate) const EXPLAINED: [(u8, Explanation); 5] = [
+    row(
+        SUCCESS,
+        "All that was asked for was done, and is good enough.",
+        "Every case passed, or as many as the threshold asks for, and each metric keeps to its own. Of a command that runs nothing it means that it did its work.",
+        "Nothing.",
+    ),
+    row(
+        INTERNAL,
+        "Something failed that is not in the config.",
+        "A full disk, a database that can't be opened, a results file that can't be written, or a bug. Results that were stored are kept.",
+        "The message says what. `runner list` shows what is kept, and `runner eval --resume` goes on.",
+    ),
+    row(
+        USAGE,
+        "Nothing was run, since something in the command, the config or a plugin is wrong.",
+        "Mistakes are found before money is spent. It is also the code where something was not agreed to, and where a filter leaves no case.",
+        "Mend what the messages name, with file, line and column; `runner config check` says whether all is found.",
+    ),
+    row(
+        BELOW_THRESHOLD,
+        "Too many cases did not pass.",
+        "The pass rate is below the threshold (all of them, unless `--min-pass-rate` or `thresholds:` says less), a metric is beside its own, or `runner diff --fail-on` found that too much got worse. Errors and cases that were not run count as not passed.",
+        "`runner show latest --failed` shows them, `runner view` in a browser. RUNNER_FAILED_TEST_EXIT_CODE chooses another number.",
+    ),
+    row(
+        INTERRUPTED,
+        "The run was interrupted.",
+        "By Ctrl-C or another signal. What was done is kept.",
+        "`runner eval --resume` goes on where it stopped.",
+    ),
+];
+
+const fn row(
+    code: u8,
+    what: &'static str,
+    why: &'static str,
+    todo: &'static str,
+) -> (u8, Explanation) {
+    (code, Explanation { what, why, todo })
+}

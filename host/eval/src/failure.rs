@@ -11,6 +11,10 @@ use runner_sandbox::Code;
 use runner_sandbox::abi::{self, ErrorCode};
 use serde::{Deserialize, Serialize};
 
+mod explanation;
+
+pub use explanation::explained;
+
 /// Why a call, a grade or a case gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureCode {

@@ -46,7 +46,7 @@ pub use engine::target;
 pub use host::{Host, Nothing};
 pub use inspect::Inspection;
 pub use limits::CallLimits;
-pub use notice::{CallError, Code, Label, LoadError, Notice};
+pub use notice::{CallError, Code, Explanation, Label, LoadError, Notice};
 pub use pack::{PackError, Packed, Packing, pack};
 pub use plugin::Plugin;
 pub use purity::{Capabilities, Purity};

@@ -12,6 +12,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
+mod explanation;
+
+pub use explanation::Explanation;
+
 /// Stable identity of a message. `P…` when a plugin is loaded: the command stops before
 /// anything is spent. `C…` when it is called: that case is an error and the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,6 +52,10 @@ pub enum Code {
     P015,
     /// Takes too long to compile, or the engine refuses it.
     P016,
+    /// Another file than the config names. Raised by the embedder.
+    P017,
+    /// What runs a language of code is not there. Raised by the config.
+    P018,
     /// Crashed.
     C101,
     /// Out of memory.

@@ -45,7 +45,8 @@ const ENDINGS: [&str; 10] = [
 const ENGLISH: &str = "numbers, dates and order are here in the forms of en-US, in UTC";
 
 /// What there is of Node's modules.
-const SMALL: &str = "only the parts that need no world are here, see the README of the plugin";
+const SMALL: &str =
+    "only the parts that need no world are here: `runner plugin docs javascript` lists them";
 
 /// The files of the call as the engine's resolver and loader.
 pub(crate) struct Files;

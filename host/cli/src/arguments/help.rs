@@ -53,6 +53,13 @@ can put its lines into a bug report.
 
 Exit codes: 0 nothing stands in the way of a run, 2 something does.";
 
+/// Below the help of `explain`.
+pub(super) const EXPLAIN: &str = "\
+Examples:
+  runner explain C103             why a plugin's call was stopped
+  runner explain rate-limited     what the word before an error's message means
+  runner explain 100              an exit code";
+
 /// Below the help of `completions`.
 pub(super) const COMPLETIONS: &str = "\
 Examples:
@@ -235,6 +242,7 @@ Examples:
   runner show latest --test 3 --column 0        one case in full
   runner diff run-1 latest                      what changed between two runs
   runner export latest -o results.html          a run as a page
+  runner explain C103                           what a code of a message means
 
 Exit codes:
   0    all cases passed, or enough of them (--min-pass-rate, `thresholds` of the config,

@@ -9,7 +9,7 @@ fn a_new_config_runs_at_once_and_is_never_written_over() {
     made.expect_code(0);
     assert_eq!(
         made.stdout,
-        "written: promptfooconfig.yaml\nnext: runner eval\n"
+        "written: promptfooconfig.yaml, config.schema.json (for editors)\nnext: runner eval\n"
     );
     let evaluated = made.again().args(["eval", "-o", "out.json"]).finish();
     evaluated.expect_code(0);
@@ -36,7 +36,7 @@ fn a_new_config_runs_at_once_and_is_never_written_over() {
 
     let other = made.again().args(["init", "new/folder"]).finish();
     other.expect_code(0);
-    let next = "written: new/folder/promptfooconfig.yaml\nnext: runner eval -c new/folder/promptfooconfig.yaml\n";
+    let next = "written: new/folder/promptfooconfig.yaml, new/folder/config.schema.json (for editors)\nnext: runner eval -c new/folder/promptfooconfig.yaml\n";
     assert_eq!(other.stdout, next);
 }
 
@@ -125,4 +125,31 @@ fn the_schema_is_printed_as_it_is_kept() {
     let kept = workspace_root().join("host/config/config.schema.json");
     let kept = std::fs::read_to_string(kept).expect("it is there");
     assert_eq!(printed.stdout, kept);
+}
+
+#[test]
+fn the_schema_is_written_beside_a_config_and_over_no_other_file() {
+    let written = Run::new().args(["config", "schema", "--write"]).finish();
+    written.expect_code(0);
+    assert_eq!(
+        written.stdout,
+        "written: config.schema.json\n\
+         first line of the config: # yaml-language-server: $schema=./config.schema.json\n"
+    );
+    let printed = Run::new().args(["config", "schema"]).finish();
+    assert_eq!(written.read("config.schema.json"), printed.stdout);
+    // An older one is replaced.
+    let again = written.again().args(["config", "schema", "--write"]);
+    again.finish().expect_code(0);
+
+    let config = "prompts: [x]\nproviders: [echo]\n";
+    let over = ["config", "schema", "--write", "promptfooconfig.yaml"];
+    let refused = Run::new().config(config).args(over).finish();
+    refused.expect_code(2);
+    assert_eq!(
+        refused.stderr,
+        "error: promptfooconfig.yaml is there already and is no schema of a config\n\
+         help: name another file\n"
+    );
+    assert_eq!(refused.read("promptfooconfig.yaml"), config);
 }

@@ -38,7 +38,9 @@ pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use explain::Explain;
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
-pub(crate) use kept::{Check, Config, Diff, Export, Import, Init, Merge, Regression};
+pub(crate) use kept::{
+    Check, Config, Diff, Export, Import, Init, Merge, Regression, SCHEMA_NAME, Schema,
+};
 pub(crate) use learnt::{Completions, Man};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{

@@ -2,8 +2,8 @@
 //!
 //! The keys come from the readers' own lists, so that a key cannot be read and be missing here;
 //! this file says what may stand behind each. It is a help and no judge: what [`load`] accepts
-//! counts. A schema can't know which plugins serve which provider and assertion, so those are
-//! texts; a key without a line here takes anything.
+//! counts. Of plugins it knows the program's own: their types, prefixes and keys are offered, and others, which
+//! other plugins may serve, are let pass. A key without a line here takes anything.
 //!
 //! `host/config/config.schema.json` is the same on disk, for editors that want a file. A test
 //! holds one against the other; `runner config schema` writes it anew.
@@ -16,6 +16,13 @@ use crate::elements::{
     assertions, budget, limits, options, providers, scenarios, tasks, test_case, thresholds,
 };
 use crate::planning;
+
+mod knobs;
+mod served;
+mod words;
+
+/// The schema's own name. It is no address: nothing is fetched.
+const ID: &str = "urn:runner:promptfooconfig";
 
 /// The keys of entries whose readers have them in place.
 const PROMPT: [&str; 5] = ["id", "raw", "label", "config", "display"];
@@ -30,8 +37,9 @@ const QUOTA: [&str; 2] = ["max", "per"];
 pub fn schema() -> Value {
     let mut schema = map(&planning::KNOWN, &planning::UNSUPPORTED, config);
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    schema["$id"] = json!(ID);
     schema["title"] = json!("promptfooconfig.yaml, as runner reads it");
-    schema["definitions"] = json!({
+    let mut definitions = json!({
         "test": map(&test_case::KNOWN, &[], test),
         "assertion": assertion(),
         "prompt": prompt(),
@@ -41,6 +49,10 @@ pub fn schema() -> Value {
         "limits": map(&limits::KNOWN, &[], limit),
         "plugin": map(&PLUGIN, &[], plugin),
     });
+    if let Some(definitions) = definitions.as_object_mut() {
+        definitions.extend(served::definitions());
+    }
+    schema["definitions"] = definitions;
     schema
 }
 
@@ -80,6 +92,11 @@ fn or_text(schema: &Value) -> Value {
     json!({ "anyOf": [{ "type": "string" }, schema] })
 }
 
+/// A provider: its id, a list of such, or a map.
+fn one_provider() -> Value {
+    json!({ "anyOf": [reference("provider id"), reference("provider")] })
+}
+
 fn about(mut schema: Value, description: &str) -> Value {
     schema["description"] = json!(description);
     schema
@@ -111,7 +128,7 @@ fn config(key: &str) -> Value {
             "texts, file:// names, or maps with `raw` and `label`; each is a column with each provider",
         ),
         "providers" | "targets" => about(
-            some(&or_text(&reference("provider"))),
+            some(&one_provider()),
             "ids such as openai:gpt-4o-mini, or maps with `id` and `config`",
         ),
         "tests" | "extensions" | "nunjucksFilters" | "derivedMetrics" => with_code(key),
@@ -250,7 +267,7 @@ fn test(key: &str) -> Value {
             "run in these columns only",
         ),
         "provider" => about(
-            or_text(&reference("provider")),
+            one_provider(),
             "who is asked instead of the columns' providers",
         ),
         "providerOutput" => {
@@ -262,7 +279,7 @@ fn test(key: &str) -> Value {
 
 fn assertion() -> Value {
     let one = map(&assertions::KNOWN, &[], |key| match key {
-        "type" => text("contains, equals, regex, is-json, …; `not-` before it inverts"),
+        "type" => served::types(),
         "threshold" => number("the score that passes"),
         "weight" => number("how much its score counts; 0: reported only"),
         "metric" => text("the name under which its score is summed"),
@@ -293,6 +310,7 @@ fn assertion() -> Value {
     set["required"] = json!(["type", "assert"]);
     let mut named = one;
     named["required"] = json!(["type"]);
+    named["allOf"] = Value::Array(served::values());
     let shared = json!({ "type": "object", "required": ["$ref"] });
     json!({ "anyOf": [named, set, shared, { "type": "string" }] })
 }
@@ -307,8 +325,8 @@ fn prompt() -> Value {
 }
 
 fn provider() -> Value {
-    let full = map(&providers::KNOWN, &[], |key| match key {
-        "id" => text("prefix:model, for example openai:gpt-4o-mini"),
+    let mut full = map(&providers::KNOWN, &[], |key| match key {
+        "id" => reference("provider id"),
         "label" => text("what the column is called"),
         "config" => any_map("what the plugin takes: `runner plugin docs NAME` says it"),
         "delay" => number("pause after each call, in milliseconds"),
@@ -327,8 +345,9 @@ fn provider() -> Value {
         "env" => any_map("environment variables of this provider"),
         _ => json!({}),
     });
+    full["allOf"] = Value::Array(served::by_id());
     // `{ openai:gpt-4o: { … } }`: one key, which no list can have.
-    let keyed = json!({ "type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": { "type": "object" } });
+    let keyed = json!({ "type": "object", "minProperties": 1, "maxProperties": 1, "patternProperties": served::by_key(), "additionalProperties": { "type": "object" } });
     json!({ "anyOf": [full, keyed] })
 }
 
@@ -346,7 +365,7 @@ fn task(key: &str) -> Value {
         "id" => text("what the task is called; its column, too"),
         "type" => json!({ "const": tasks::TYPE }),
         "provider" => about(
-            or_text(&reference("provider")),
+            one_provider(),
             "a label or id of `providers`, or a provider of its own",
         ),
         "questions_file" => text("the questions, YAML or JSON, version 1"),
@@ -414,68 +433,4 @@ fn plugin(key: &str) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Written by `runner config schema`.
-    const FILE: &str = include_str!("../config.schema.json");
-
-    #[test]
-    fn the_file_for_editors_is_what_is_generated() {
-        let file: Value = serde_json::from_str(FILE).expect("it is JSON");
-        assert!(
-            file == schema(),
-            "write it anew: runner config schema > host/config/config.schema.json"
-        );
-    }
-
-    #[test]
-    fn every_key_that_is_read_is_in_it() {
-        let schema = schema();
-        let sections: [(&str, &[&str]); 10] = [
-            ("/properties", &planning::KNOWN),
-            ("/definitions/test/properties", &test_case::KNOWN),
-            ("/definitions/options/properties", &options::KNOWN),
-            ("/definitions/budget/properties", &budget::KNOWN),
-            ("/definitions/limits/properties", &limits::KNOWN),
-            (
-                "/definitions/assertion/anyOf/0/properties",
-                &assertions::KNOWN,
-            ),
-            (
-                "/definitions/assertion/anyOf/1/properties",
-                &assertions::KNOWN_IN_SET,
-            ),
-            (
-                "/definitions/provider/anyOf/0/properties",
-                &providers::KNOWN,
-            ),
-            ("/properties/tasks/items/properties", &tasks::KNOWN),
-            (
-                "/properties/scenarios/anyOf/0/anyOf/1/properties",
-                &scenarios::KNOWN,
-            ),
-        ];
-        for (place, known) in sections {
-            let properties = schema.pointer(place).and_then(Value::as_object);
-            let properties = properties.unwrap_or_else(|| panic!("there is no {place}"));
-            let named: Vec<&str> = properties.keys().map(String::as_str).collect();
-            assert_eq!(named, known, "{place}");
-        }
-    }
-
-    #[test]
-    fn what_refers_to_a_definition_finds_it() {
-        fn walk(value: &Value, schema: &Value) {
-            if let Some(Value::String(name)) = value.get("$ref") {
-                let pointer = name.trim_start_matches('#');
-                assert!(schema.pointer(pointer).is_some(), "{name}");
-            }
-            let inner = value.as_object().into_iter().flat_map(Map::values);
-            let items = value.as_array().into_iter().flatten();
-            inner.chain(items).for_each(|value| walk(value, schema));
-        }
-        let schema = schema();
-        walk(&schema, &schema);
-    }
-}
+mod tests;

@@ -53,6 +53,16 @@ can put its lines into a bug report.
 
 Exit codes: 0 nothing stands in the way of a run, 2 something does.";
 
+/// Below the help of `config schema`.
+pub(super) const SCHEMA: &str = "\
+Examples:
+  runner config schema --write
+  runner config schema --write ~/.config/runner/config.schema.json
+
+Editors with a server for YAML complete keys, types of assertions and providers, and say what each
+means, once the config's first line names the file:
+  # yaml-language-server: $schema=./config.schema.json";
+
 /// Below the help of `explain`.
 pub(super) const EXPLAIN: &str = "\
 Examples:

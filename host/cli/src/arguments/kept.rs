@@ -133,9 +133,21 @@ pub(crate) struct Init {
 pub(crate) enum Config {
     /// Check all that can be checked before a run, and run nothing
     Check(Box<Check>),
-    /// Print the JSON Schema of the config, for editors
-    Schema,
+    /// Print the JSON Schema of the config, for editors, or write it to a file
+    Schema(Schema),
 }
+
+/// `runner config schema`
+#[derive(Debug, Args)]
+#[command(after_help = help::SCHEMA)]
+pub(crate) struct Schema {
+    /// Write it to FILE [default: config.schema.json]; an older schema is replaced
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = SCHEMA_NAME)]
+    pub(crate) write: Option<PathBuf>,
+}
+
+/// The file that editors look for, beside the config.
+pub(crate) const SCHEMA_NAME: &str = "config.schema.json";
 
 /// `runner config check`: the flags of `eval`, so that exactly that run is checked.
 #[derive(Debug, Args)]
@@ -144,6 +156,9 @@ pub(crate) struct Check {
     /// Also say what would be run: columns, options and plugins as they were understood, as YAML
     #[arg(long)]
     pub(crate) show: bool,
+    /// Print what --show says as JSON
+    #[arg(long, conflicts_with = "show")]
+    pub(crate) json: bool,
     /// The run that is checked.
     #[command(flatten)]
     pub(crate) eval: Eval,

@@ -5,11 +5,14 @@
 //! lets pass can still fail at a server; what it refuses would have been refused by `eval`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::{fs, io};
 
+use anyhow::Context as _;
 use serde_json::Value;
 
 use super::{Setting, eval};
-use crate::arguments::{Check, Config};
+use crate::arguments::{Check, Config, SCHEMA_NAME, Schema};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
@@ -17,6 +20,8 @@ use crate::output::yaml_block;
 use crate::stdout;
 use crate::visible;
 
+/// What is in every schema of a config that this program wrote.
+const TITLE: &str = "promptfooconfig.yaml, as runner reads it";
 /// Most pieces of code that a line names; `--show` has all.
 const CODE_SHOWN: usize = 10;
 
@@ -24,14 +29,51 @@ const CODE_SHOWN: usize = 10;
 pub(super) fn run(config: &Config, setting: &Setting) -> Result<u8, Failure> {
     let text = match config {
         Config::Check(check) => checked(check, setting)?,
-        Config::Schema => format!("{:#}\n", runner_config::schema()),
+        Config::Schema(Schema { write: None }) => schema_text(),
+        Config::Schema(Schema { write: Some(file) }) => written(file, setting)?,
     };
     stdout::print(&text)?;
     Ok(SUCCESS)
 }
 
+/// The schema as a file has it.
+pub(super) fn schema_text() -> String {
+    format!("{:#}\n", runner_config::schema())
+}
+
+/// Writes the schema; says which line of a config names it. Another file is not written over.
+fn written(file: &Path, setting: &Setting) -> Result<String, Failure> {
+    let path = setting.cwd.join(file);
+    let shown = file.display();
+    let is_other = fs::read_to_string(&path).map(|text| !text.contains(TITLE));
+    match is_other {
+        Ok(true) => {
+            let message = format!("{shown} is there already and is no schema of a config");
+            return Err(Failure::usage(message).help("name another file"));
+        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(Failure::usage(format!("can't write {shown}: {error}")));
+        }
+        _ => {}
+    }
+    fs::write(&path, schema_text()).with_context(|| format!("can't write {shown}"))?;
+    let line = if file == Path::new(SCHEMA_NAME) {
+        format!("./{SCHEMA_NAME}")
+    } else {
+        path.display().to_string()
+    };
+    let text = format!(
+        "written: {shown}\nfirst line of the config: # yaml-language-server: $schema={line}"
+    );
+    Ok(visible::block(&text).into_owned() + "\n")
+}
+
 fn checked(check: &Check, setting: &Setting) -> Result<String, Failure> {
     let found = eval::check(&check.eval, setting)?;
+    if check.json {
+        let json = format!("{found:#}\n");
+        return Ok(visible::json(&json).into_owned());
+    }
     if check.show {
         return Ok(yaml_block(&found, 0));
     }

@@ -1,7 +1,8 @@
 //! `runner init`: a small config that runs at once, offline, and shows what a config can say.
 //!
 //! No questions and no downloads: it works in a script, and a person edits a file faster than
-//! they answer a dialog. It never writes over anything.
+//! they answer a dialog. It never writes over anything. The schema for editors is written beside it, since a
+//! line that names a file that is not there would be an error in every editor.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -9,13 +10,14 @@ use std::io::{self, Write as _};
 use anyhow::Context as _;
 
 use super::Setting;
-use crate::arguments::Init;
+use super::config::schema_text;
+use crate::arguments::{Init, SCHEMA_NAME};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::stdout;
 use crate::visible;
 
-/// The config. Its first line makes editors complete keys, once the schema is there.
+/// The config. Its first line makes editors complete keys, types and providers, by the schema beside it.
 const CONFIG: &str = include_str!("init/promptfooconfig.yaml");
 /// Its name.
 const NAME: &str = "promptfooconfig.yaml";
@@ -56,11 +58,19 @@ pub(super) fn run(arguments: &Init, setting: &Setting) -> Result<u8, Failure> {
         }
         other => other.with_context(|| format!("can't write {}", path.display()))?,
     }
+    // One that is there is a person's, or an older one that `config schema --write` replaces.
+    let schema = folder.join(SCHEMA_NAME);
+    let mut files = shown(NAME);
+    if !schema.exists() {
+        fs::write(&schema, schema_text())
+            .with_context(|| format!("can't write {}", schema.display()))?;
+        files = format!("{files}, {} (for editors)", shown(SCHEMA_NAME));
+    }
     let next = match &arguments.folder {
         Some(_) => format!("runner eval -c {}", shown(NAME)),
         None => "runner eval".to_owned(),
     };
-    let text = format!("written: {}\nnext: {next}", shown(NAME));
+    let text = format!("written: {files}\nnext: {next}");
     stdout::print(&format!("{}\n", visible::block(&text)))?;
     Ok(SUCCESS)
 }

@@ -22,6 +22,7 @@ mod inputs;
 mod kept;
 mod later;
 mod learnt;
+mod migrate;
 mod numbers;
 mod over;
 mod persistence;
@@ -42,6 +43,7 @@ pub(crate) use kept::{
     Check, Config, Diff, Export, Import, Init, Merge, Regression, SCHEMA_NAME, Schema,
 };
 pub(crate) use learnt::{Completions, Man};
+pub(crate) use migrate::Migrate;
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{
     Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Test,
@@ -108,6 +110,8 @@ pub(crate) enum Command {
     Export(Export),
     /// Keep the results of a file, so that they can be shown, compared and exported
     Import(Import),
+    /// Say of a config of promptfoo's what will be different, and what is refused
+    Migrate(Migrate),
     /// Put together the results of the parts of a run that were run with --shard
     Merge(Merge),
     /// Say what is different between two kept runs
@@ -316,6 +320,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Delete(_)
         | Command::Export(_)
         | Command::Import(_)
+        | Command::Migrate(_)
         | Command::Diff(_)
         | Command::Merge(_)
         | Command::Init(_)

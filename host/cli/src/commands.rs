@@ -40,6 +40,7 @@ mod inspect;
 mod learnt;
 mod list;
 mod merge;
+mod migrate;
 mod pack;
 mod prices;
 mod scaffold;
@@ -196,6 +197,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Delete(delete) => delete::run(&delete, &setting),
         Command::Export(export) => export::run(&export, &setting),
         Command::Import(import) => import::run(&import, &setting),
+        Command::Migrate(migrate) => migrate::run(&migrate, &setting),
         Command::Merge(merge) => merge::run(&merge, &setting),
         Command::Diff(diff) => diff::run(&diff, &setting),
         Command::View(view) => view::run(&view, &setting),

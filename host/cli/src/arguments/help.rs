@@ -63,6 +63,18 @@ Editors with a server for YAML complete keys, types of assertions and providers,
 means, once the config's first line names the file:
   # yaml-language-server: $schema=./config.schema.json";
 
+/// Below the help of `migrate`.
+pub(super) const MIGRATE: &str = "\
+Examples:
+  runner migrate                   look at the config of this folder
+  runner migrate ci.yaml --all     with what is different in every run
+  runner import --from-promptfoo   keep the results of earlier evals, to compare with
+
+Nothing is sent. The signs are those of the config itself: files that it names are read only to
+check whether it can be run.
+
+Exit codes: 0 `runner eval` accepts the config, 2 it does not, or there is none.";
+
 /// Below the help of `explain`.
 pub(super) const EXPLAIN: &str = "\
 Examples:

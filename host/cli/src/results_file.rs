@@ -154,6 +154,27 @@ impl Left {
     }
 }
 
+/// Texts of JSON that are one part together, such as the columns of a row.
+#[derive(Debug)]
+pub(crate) struct JsonPart(Left);
+
+impl JsonPart {
+    /// Nothing read of it yet.
+    pub(crate) fn new() -> Self {
+        Self(WHOLE)
+    }
+
+    /// Reads a text of it.
+    ///
+    /// # Errors
+    /// When it is no JSON, or the part is too large with it.
+    pub(crate) fn json(&mut self, text: &str) -> Result<Value, Unreadable> {
+        let left = self.0.after(text.as_bytes());
+        self.0 = left.map_err(|error| Unreadable(error.to_string()))?;
+        serde_json::from_str(text).map_err(|error| Unreadable(error.to_string()))
+    }
+}
+
 /// A file that ends with an error where a part of it is too large.
 #[derive(Debug)]
 struct Parts {

@@ -31,6 +31,7 @@ mod error;
 mod hold;
 mod paged;
 mod problems;
+mod promptfoo;
 mod room;
 mod runs;
 
@@ -47,6 +48,9 @@ pub use digest::Digest;
 pub use error::{RunRef, SqlError, StoreError, WriterFailure};
 pub use hold::WriteHold;
 pub use paged::Paged;
+pub use promptfoo::{
+    PROMPTFOO_COLUMNS, PromptfooFile, PromptfooHead, PromptfooRun, PromptfooValue,
+};
 pub use runs::{
     AnnotatedCase, Annotation, Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase,
     PushError, ReopenedRun, Row, Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus,

@@ -197,9 +197,11 @@ pub(super) const IMPORT: &str = "\
 Examples:
   runner import results.json                what `runner eval -o` or promptfoo wrote
   runner import results.jsonl               rows alone: the run gets a new id
+  runner import --from-promptfoo            all that promptfoo kept on this machine
 
 The run's id is import- followed by the id in the file. An imported run can be shown, compared,
-exported and used in filters; it can't be resumed.";
+exported and used in filters; it can't be resumed. promptfoo's database is only read; runs of it that
+were imported before are passed over, unless --force is given.";
 
 /// Below the help of `merge`.
 pub(super) const MERGE: &str = "\

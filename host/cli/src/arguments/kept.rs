@@ -47,13 +47,20 @@ impl Export {
 #[command(after_help = help::IMPORT)]
 pub(crate) struct Import {
     /// A results file: .json (this program's or promptfoo's, version 3) or .jsonl
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present = "from_promptfoo")]
+    pub(crate) file: Option<PathBuf>,
+    /// Keep the runs of promptfoo's database: of DIR, or of PROMPTFOO_CONFIG_DIR, or of ~/.promptfoo
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["file", "new_id"])]
+    pub(crate) from_promptfoo: Option<Vec<PathBuf>>,
     /// Give the run a new id instead of the one that the file has
     #[arg(long)]
     pub(crate) new_id: bool,
     /// Replace the run that has the same id; that one is deleted
     #[arg(long, conflicts_with = "new_id")]
     pub(crate) force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner merge`

@@ -29,6 +29,7 @@ use crate::thresholds;
 use crate::visible;
 
 mod file;
+mod promptfoo;
 mod row;
 
 pub(super) use file::ResultsFile;
@@ -54,16 +55,23 @@ pub(super) struct Survey {
     columns: Vec<ColumnRecord>,
 }
 
-/// Imports a file.
+/// Imports a file, or what promptfoo has kept.
 pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
-    let named = arguments.file.display().to_string();
+    match &arguments.file {
+        Some(file) => of_file(file, arguments, setting),
+        None => promptfoo::run(arguments, setting),
+    }
+}
+
+fn of_file(file: &Path, arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
+    let named = file.display().to_string();
     let named = visible::line(&named).into_owned();
     let refuse = |error: Unreadable| {
         let help =
             "it takes a file that `runner eval -o` or `promptfoo eval -o` wrote, .json or .jsonl";
         Failure::usage(format!("can't import {named}: {}", visible::line(&error.0))).help(help)
     };
-    let path = setting.cwd.join(&arguments.file);
+    let path = setting.cwd.join(file);
     let file = ResultsFile::open(&path).map_err(refuse)?;
     let survey = survey(&file).map_err(refuse)?;
     if survey.rows == 0 {
@@ -71,34 +79,55 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
         return Err(refuse(why));
     }
     if survey.twice > 0 {
-        let rows = figures::counted(survey.twice, "row replaces", "rows replace");
-        let warning = format!("{named}: {rows} an earlier one of the same case");
-        setting.talk.warning(&warning);
+        setting.talk.warning(&said_twice(&named, &survey));
     }
     let store = setting.store()?;
     let id = match file.id.as_deref().filter(|id| is_id(id)) {
         Some(id) if !arguments.new_id => imported(id),
         _ => new_id(&path),
     };
-    if arguments.force {
-        match store.delete_run(&id) {
+    keep_as(&id, &file, &survey, &path, arguments.force, &store)?.map_err(|error| {
+        Failure::usage(error).help("--new-id imports it beside the other, --force in its place")
+    })?;
+    let count = survey.rows - survey.twice;
+    if arguments.json {
+        stdout::json(&json!({ "id": id, "results": count }))?;
+        return Ok(SUCCESS);
+    }
+    let results = figures::counted(count, "result", "results");
+    let text = format!("imported: {id}, {results}\nnext: runner show {id}");
+    stdout::print(&format!("{}\n", visible::block(&text)))?;
+    Ok(SUCCESS)
+}
+
+fn said_twice(named: &str, survey: &Survey) -> String {
+    let rows = figures::counted(survey.twice, "row replaces", "rows replace");
+    format!("{named}: {rows} an earlier one of the same case")
+}
+
+/// Keeps a file as a run of this id; the inner error says that there is one already.
+fn keep_as(
+    id: &str,
+    file: &ResultsFile,
+    survey: &Survey,
+    path: &Path,
+    force: bool,
+    store: &Store,
+) -> Result<Result<(), StoreError>, Failure> {
+    if force {
+        match store.delete_run(id) {
             Ok(()) | Err(StoreError::NoSuchRun { .. }) => {}
             Err(error @ StoreError::RunIsLive { .. }) => return Err(Failure::usage(error)),
             Err(error) => return Err(anyhow::Error::new(error).into()),
         }
     }
-    let writer = store.begin_run(new_run(&file, &survey, &id, &path));
-    let writer = writer.map_err(|error| match error {
-        StoreError::RunExists { .. } => {
-            Failure::usage(error).help("--new-id imports it beside the other, --force in its place")
-        }
-        other => stored::unfound(other),
-    })?;
-    keep(&file, &survey, writer, &store, &id)?;
-    let results = figures::counted(survey.rows - survey.twice, "result", "results");
-    let text = format!("imported: {id}, {results}\nnext: runner show {id}");
-    stdout::print(&format!("{}\n", visible::block(&text)))?;
-    Ok(SUCCESS)
+    let writer = match store.begin_run(new_run(file, survey, id, path)) {
+        Ok(writer) => writer,
+        Err(error @ StoreError::RunExists { .. }) => return Ok(Err(error)),
+        Err(error) => return Err(stored::unfound(error)),
+    };
+    keep(file, survey, writer, store, id)?;
+    Ok(Ok(()))
 }
 
 /// Reads all rows; whether each can be kept.

@@ -1,21 +1,37 @@
-//! A results file as it is imported: what its head says, and its rows as records.
+//! What is imported, a results file or a run of promptfoo's database: what its head says, and its rows as records.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use runner_eval::record::CaseRecord;
-use serde_json::Value;
+use runner_store::{PROMPTFOO_COLUMNS, PromptfooFile, PromptfooRun, PromptfooValue, StoreError};
+use serde_json::{Map, Value};
 
 use super::{MAX_COLUMNS, row};
 use crate::output::ColumnRecord;
-use crate::results_file::{self, Head, Shape, Unreadable};
+use crate::results_file::{self, Head, JsonPart, Shape, Unreadable};
+
+/// Where the rows are.
+#[derive(Debug)]
+enum Source {
+    File {
+        path: PathBuf,
+        shape: Shape,
+    },
+    /// A run of promptfoo's database, by its id.
+    Promptfoo {
+        file: Rc<PromptfooFile>,
+        run: String,
+    },
+}
 
 /// A file and what its head says.
 #[derive(Debug)]
 pub(in crate::commands) struct ResultsFile {
-    path: PathBuf,
-    shape: Shape,
+    source: Source,
     /// The run's id.
     pub(in crate::commands) id: Option<String>,
     /// When it began, RFC 3339.
@@ -42,17 +58,11 @@ impl ResultsFile {
             return Err(Unreadable("it is neither .json nor .jsonl".to_owned()));
         };
         let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-        let mut found = Self {
+        let source = Source::File {
             path: path.to_owned(),
             shape,
-            id: None,
-            timestamp: None,
-            modified: modified.unwrap_or_else(|_| SystemTime::now()),
-            columns: Vec::new(),
-            stats: Value::Null,
-            not_run: 0,
-            config: Value::Object(serde_json::Map::new()),
         };
+        let mut found = Self::new(source, modified.unwrap_or_else(|_| SystemTime::now()));
         if shape == Shape::Lines {
             return Ok(found);
         }
@@ -65,20 +75,52 @@ impl ResultsFile {
         let said = |value: Value| value.as_str().map(str::to_owned);
         found.id = said(head.eval_id);
         found.timestamp = said(head.timestamp);
-        let columns = head.prompts.as_array().map(Vec::as_slice);
-        let columns = columns.unwrap_or_default();
-        if columns.len() > MAX_COLUMNS {
-            let count = columns.len();
-            let why = format!("it has {count} columns, and at most {MAX_COLUMNS} are read");
-            return Err(Unreadable(why));
-        }
-        found.columns = columns.iter().map(column).collect();
+        found.columns = columns(&head.prompts)?;
         found.not_run = stats["notRun"].as_u64().unwrap_or(0);
         found.stats = stats;
         if head.config.is_object() {
             found.config = head.config;
         }
         Ok(found)
+    }
+
+    /// Reads what describes a run of promptfoo's database.
+    ///
+    /// # Errors
+    /// When it can't be read, or is none.
+    pub(in crate::commands) fn of_promptfoo(
+        file: &Rc<PromptfooFile>,
+        run: &PromptfooRun,
+    ) -> Result<Self, Unreadable> {
+        let source = Source::Promptfoo {
+            file: Rc::clone(file),
+            run: run.id.clone(),
+        };
+        let mut found = Self::new(source, SystemTime::now());
+        let began = run.created_at_ms.map(Timestamp::from_millisecond);
+        found.timestamp = began.and_then(Result::ok).map(|at| at.to_string());
+        found.id = Some(run.id.clone());
+        let head = file.head(&run.id).map_err(unreadable)?;
+        let mut part = JsonPart::new();
+        let mut json = |text: Option<String>| text.map(|text| part.json(&text)).transpose();
+        let config = json(head.config)?.filter(Value::is_object);
+        found.config = config.unwrap_or(found.config);
+        found.columns = columns(&json(head.prompts)?.unwrap_or_default())?;
+        found.stats = json(head.stats)?.unwrap_or_default();
+        Ok(found)
+    }
+
+    fn new(source: Source, modified: SystemTime) -> Self {
+        Self {
+            source,
+            id: None,
+            timestamp: None,
+            modified,
+            columns: Vec::new(),
+            stats: Value::Null,
+            not_run: 0,
+            config: Value::Object(Map::new()),
+        }
     }
 
     /// How long the run took, in milliseconds; 0 if it does not say.
@@ -101,8 +143,51 @@ impl ResultsFile {
             let taken = row::record(value).and_then(&mut *see);
             taken.map_err(|error| Unreadable(format!("result {number}: {error}")))
         };
-        results_file::rows(&self.path, self.shape, &mut take)
+        match &self.source {
+            Source::File { path, shape } => results_file::rows(path, *shape, &mut take),
+            Source::Promptfoo { file, run } => {
+                let mut see = |values: &[PromptfooValue<'_>]| take(exported(values)?);
+                file.rows(run, &mut see).map_err(unreadable)?
+            }
+        }
     }
+}
+
+fn unreadable(error: StoreError) -> Unreadable {
+    Unreadable(format!("{:#}", anyhow::Error::new(error)))
+}
+
+/// A row of the database as promptfoo exports it.
+fn exported(values: &[PromptfooValue<'_>]) -> Result<Value, Unreadable> {
+    let mut row = Map::new();
+    let mut part = JsonPart::new();
+    for ((_, name), value) in PROMPTFOO_COLUMNS.iter().zip(values) {
+        let value = match (*name, *value) {
+            (_, PromptfooValue::Null) => continue,
+            ("success", PromptfooValue::Int(number)) => Value::Bool(number != 0),
+            (_, PromptfooValue::Int(number)) => number.into(),
+            (_, PromptfooValue::Real(number)) => number.into(),
+            ("id" | "promptId" | "error", PromptfooValue::Text(text)) => text.into(),
+            (_, PromptfooValue::Text(text)) => part.json(text)?,
+        };
+        row.insert((*name).to_owned(), value);
+    }
+    let vars = row.get("testCase").and_then(|test| test.get("vars"));
+    if let Some(vars) = vars.cloned() {
+        row.insert("vars".to_owned(), vars);
+    }
+    Ok(Value::Object(row))
+}
+
+/// The columns as the head has them.
+fn columns(prompts: &Value) -> Result<Vec<ColumnRecord>, Unreadable> {
+    let columns = prompts.as_array().map(Vec::as_slice).unwrap_or_default();
+    if columns.len() > MAX_COLUMNS {
+        let count = columns.len();
+        let why = format!("it has {count} columns, and at most {MAX_COLUMNS} are read");
+        return Err(Unreadable(why));
+    }
+    Ok(columns.iter().map(column).collect())
 }
 
 fn column(prompt: &Value) -> ColumnRecord {

@@ -32,5 +32,6 @@ mod server;
 pub mod significance;
 mod site;
 mod sums;
+pub mod words;
 
 pub use server::{Viewer, ViewerError};

@@ -25,6 +25,7 @@ mod cases;
 mod columns;
 mod gate;
 mod told;
+mod words;
 
 use cases::{Ended, Index, Kind};
 use columns::{Changes, ComparedRun};

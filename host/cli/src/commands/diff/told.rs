@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::cases::{Ended, Kind};
 use super::columns::{Change, Changes, MOST_CHANGES};
-use super::{Compared, Comparison, Totals};
+use super::{Compared, Comparison, Totals, words};
 use crate::figures;
 use crate::findings::{about, reasons, text_of};
 use crate::listing::{self, Side};
@@ -108,13 +108,31 @@ pub(super) fn text(
         Kind::TOLD.map(|kind| (kind, 0, Vec::new())).into();
     let totals = comparison.walk(|case| {
         if let Some((_, count, told)) = lines.iter_mut().find(|(kind, ..)| *kind == case.kind) {
+            let kind = case.kind;
             *count += 1;
             if told.len() < rows {
-                told.push(line(case));
+                let mut text = line(case);
+                if matches!(kind, Kind::Broke | Kind::Fixed | Kind::Otherwise) {
+                    text.push_str(&answers(comparison, case)?);
+                }
+                told.push(text);
             }
         }
         Ok(())
     })?;
+    let mut text = heads(comparison);
+    text.push_str("\nWhat changed:\n");
+    text.push_str(&changes(&comparison.changes, &totals));
+    text.push('\n');
+    text.push_str(&columns(comparison, &totals, width));
+    text.push_str(&significance(&totals));
+    text.push_str(&cases(&lines));
+    text.push_str(&apart(comparison, &totals, rows)?);
+    Ok((text, totals))
+}
+
+/// Which runs they are.
+fn heads(comparison: &Comparison<'_>) -> String {
     let (before, after) = (&comparison.before.info, &comparison.after.info);
     let mut text = String::new();
     for (word, info) in [("before", before), ("after ", after)] {
@@ -127,11 +145,12 @@ pub(super) fn text(
         text.push_str(visible::line(&head).trim_end());
         text.push('\n');
     }
-    text.push_str("\nWhat changed:\n");
-    text.push_str(&changes(&comparison.changes, &totals));
-    text.push('\n');
-    text.push_str(&columns(comparison, &totals, width));
-    text.push_str(&significance(&totals));
+    text
+}
+
+/// The cases that ended differently, by kind.
+fn cases(lines: &[(Kind, u64, Vec<String>)]) -> String {
+    let mut text = String::new();
     for (kind, count, told) in lines.iter().filter(|(_, count, _)| *count > 0) {
         let _ = writeln!(text, "\n{} ({}):", title(*kind), figures::count(*count));
         for line in told {
@@ -146,8 +165,35 @@ pub(super) fn text(
     if lines.iter().all(|(_, count, _)| *count == 0) {
         text.push_str("\nNo case that is in both runs ended differently.\n");
     }
-    text.push_str(&apart(comparison, &totals, rows)?);
-    Ok((text, totals))
+    text
+}
+
+/// What was answered before and after, as far as it is different; nothing where it is the same.
+fn answers(comparison: &Comparison<'_>, case: &Compared<'_>) -> anyhow::Result<String> {
+    let Ended {
+        test_idx,
+        prompt_idx,
+        ..
+    } = *case.before;
+    let mut found = comparison.before.cases(test_idx, Some(prompt_idx))?;
+    let before = found.next().transpose()?;
+    let told = |record: &CaseRecord| {
+        let response = record.response.as_ref();
+        response.map(|response| text_of(&response.output))
+    };
+    let (was, is) = (before.as_ref().and_then(told), told(case.record));
+    if was == is {
+        return Ok(String::new());
+    }
+    let none = || "–".to_owned();
+    let [was, is] = match (was, is) {
+        (Some(was), Some(is)) => words::beside(&was, &is),
+        (was, is) => [was, is].map(|it| {
+            let answer = it.map(|it| words::beside(&it, &it)[0].clone());
+            answer.unwrap_or_else(none)
+        }),
+    };
+    Ok(format!("    before  {was}\n    after   {is}\n"))
 }
 
 // Writing to a string can't fail, here and above.
@@ -161,12 +207,17 @@ fn changes(changes: &Changes<'_>, totals: &Totals) -> String {
             before,
             after,
         } = change;
-        let line = format!(
-            "{of:9} {}: {} → {}",
-            visible::cut(name, NAME_CHARS),
-            value(before),
-            value(after)
-        );
+        let name = visible::cut(name, NAME_CHARS);
+        // Of texts the words that changed, so that one in a long prompt is seen.
+        if let (Value::String(was), Value::String(is)) = (&**before, &**after)
+            && is_long(was, is)
+        {
+            let [was, is] = words::beside(was, is);
+            let _ = writeln!(text, "  {}", visible::line(&format!("{of:9} {name}:")));
+            let _ = writeln!(text, "    before  {was}\n    after   {is}");
+            continue;
+        }
+        let line = format!("{of:9} {name}: {} → {}", value(before), value(after));
         let _ = writeln!(text, "  {}", visible::line(&line));
     }
     if changes.are_more {
@@ -194,6 +245,12 @@ fn changes(changes: &Changes<'_>, totals: &Totals) -> String {
         text.push_str("  nothing: prompts, providers, plugins and graders are the same\n");
     }
     text
+}
+
+/// Whether two texts are compared word by word, and not shown whole.
+fn is_long(was: &str, is: &str) -> bool {
+    let is_long = |text: &str| text.contains(char::is_whitespace) || text.len() > VALUE_CHARS;
+    is_long(was) && is_long(is)
 }
 
 /// A short form; a plugin by its version and the beginning of its digest.

@@ -1,42 +1,20 @@
-//! Which words of two texts are different.
-
-use std::time::Duration;
+//! Two texts side by side, with what is in one of them only marked.
 
 use maud::{Markup, html};
-use runner_telling::visible;
-use similar::{ChangeTag, TextDiff};
 
-use super::super::block;
+use crate::words::{self, Stretch};
 
-/// Characters of a text that are compared.
-const MOST_CHARS: usize = 8_000;
-/// How long two texts may take; then the rest of them is one change.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Both texts, with what is in one of them only marked.
+/// Both texts.
 pub(super) fn beside(before: &str, after: &str) -> (Markup, Markup) {
-    let texts = [before, after].map(|text| block(&visible::cut(text, MOST_CHARS)));
-    let diff = TextDiff::configure()
-        .timeout(PATIENCE)
-        .diff_words(&texts[0], &texts[1]);
-    // What changes in a row is one mark.
-    let side = |own: ChangeTag| {
-        let mut parts: Vec<(bool, String)> = Vec::new();
-        let shown = |tag| tag == own || tag == ChangeTag::Equal;
-        for change in diff.iter_all_changes().filter(|it| shown(it.tag())) {
-            let is_own = change.tag() == own;
-            match parts.last_mut() {
-                Some((marked, text)) if *marked == is_own => text.push_str(change.value()),
-                _ => parts.push((is_own, change.value().to_owned())),
-            }
-        }
+    let [was, is] = words::beside(before, after);
+    let side = |stretches: &[Stretch], is_old: bool| {
         html! {
-            @for (is_own, text) in &parts {
-                @if !is_own { (text) } @else if own == ChangeTag::Delete { del { (text) } } @else { ins { (text) } }
+            @for Stretch { is_changed, text } in stretches {
+                @if !is_changed { (text) } @else if is_old { del { (text) } } @else { ins { (text) } }
             }
         }
     };
-    (side(ChangeTag::Delete), side(ChangeTag::Insert))
+    (side(&was, true), side(&is, false))
 }
 
 #[cfg(test)]
@@ -51,8 +29,8 @@ mod tests {
             "the <del>&lt;b&gt;old&lt;/b&gt;</del> answer is here"
         );
         assert_eq!(after.0, "the <ins>new</ins> answer is here");
-        let long = "x y ".repeat(MOST_CHARS);
+        let long = "x y ".repeat(8_000);
         let (before, after) = beside(&long, "");
-        assert!(before.0.len() < 2 * MOST_CHARS && after.0.is_empty());
+        assert!(before.0.len() < long.len() && after.0.is_empty());
     }
 }

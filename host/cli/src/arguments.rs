@@ -14,6 +14,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 mod cache;
+mod doctor;
 mod elsewhere;
 mod explain;
 mod filtering;
@@ -36,6 +37,7 @@ mod view;
 mod words;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
+pub(crate) use doctor::Doctor;
 pub(crate) use explain::Explain;
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
@@ -136,8 +138,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Prices(Prices),
     /// Check what a run needs on this machine, and say what to do about what is missing
-    #[command(after_help = help::DOCTOR)]
-    Doctor,
+    Doctor(Doctor),
     /// Say what a code or word of a message means, and what to do about it
     Explain(Explain),
     /// Print a script that completes commands and flags in a shell
@@ -330,7 +331,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Cache(_)
         | Command::Prices(_)
         | Command::View(_)
-        | Command::Doctor
+        | Command::Doctor(_)
         | Command::Explain(_)
         | Command::Completions(_)
         | Command::Man(_) => None,

@@ -185,8 +185,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
     };
     let setting = match Setting::new(&arguments.global) {
         // It tells what stops every command beside what else it finds.
-        Err(failure) if matches!(command, Command::Doctor) => return doctor::run(&Err(failure)),
-        setting => setting?,
+        Err(failure) => match command {
+            Command::Doctor(doctor) => return doctor::run(&doctor, &Err(failure)),
+            _ => return Err(failure),
+        },
+        Ok(setting) => setting,
     };
     let github = setting.terminal.github;
     let done = match command {
@@ -206,7 +209,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
-        Command::Doctor => doctor::run(&Ok(setting)),
+        Command::Doctor(doctor) => doctor::run(&doctor, &Ok(setting)),
         Command::Explain(explain) => explain::run(&explain, &setting),
         Command::Completions(shell) => learnt::completions(&shell),
         Command::Man(man) => learnt::man(&man, &setting),

@@ -10,13 +10,20 @@ use super::numbers::{age, whole};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cache {
     /// Say how many answers are remembered, and how much room they take
-    Stats,
+    Stats {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// List the answers that were used last
     Ls(ListCache),
     /// Show a remembered answer in full
     Show {
         /// Its key, or the beginning of it
         key: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Forget answers; no results are lost
     Clear(ClearCache),
@@ -31,6 +38,9 @@ pub(crate) struct ListCache {
     /// List at most N answers
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
     pub(crate) limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner cache clear`
@@ -39,4 +49,7 @@ pub(crate) struct ClearCache {
     /// Forget only answers older than AGE: 45s, 30m, 12h, 7d, 2w [default: all]
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Option<Duration>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

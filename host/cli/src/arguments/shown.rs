@@ -108,6 +108,9 @@ pub(crate) struct Delete {
     /// Do not ask
     #[arg(short, long)]
     pub(crate) yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[cfg(test)]

@@ -37,6 +37,9 @@ pub(crate) struct Trust {
     /// List what was agreed to, for all folders
     #[arg(long, conflicts_with_all = ["yes", "show", "revoke", "paths"])]
     pub(crate) list: bool,
+    /// With --list: print JSON
+    #[arg(long, requires = "list")]
+    pub(crate) json: bool,
     /// Forget what was agreed to for the folder of each CONFIG
     #[arg(long, conflicts_with_all = ["yes", "show"])]
     pub(crate) revoke: bool,

@@ -4,12 +4,15 @@
 //! remembered. A file that can't be used stops the command, and an evaluation, too: to go on
 //! without it would be paying in silence for what is there already.
 
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use jiff::tz::TimeZone;
 use runner_store::{
-    Cache as Answers, CacheItem, CacheOptions, CacheStats, CachedResponse, OpenOptions, StoreError,
+    Cache as Answers, CacheItem, CacheOptions, CacheStats, CachedResponse, Cleared, OpenOptions,
+    StoreError,
 };
+use serde_json::Value;
 
 use super::Setting;
 use super::list::when;
@@ -21,6 +24,8 @@ use crate::listing::{self, Side};
 use crate::stdout;
 use crate::visible;
 
+mod json;
+
 /// Digits of a key in lists: one in a million pairs of a hundred thousand entries share them.
 const KEY_DIGITS: usize = 12;
 
@@ -28,39 +33,65 @@ const KEY_DIGITS: usize = 12;
 pub(super) fn run(arguments: &Cache, setting: &Setting) -> Result<u8, Failure> {
     let path = setting.home.answers();
     if !path.exists() {
-        return match arguments {
-            Cache::Show { key } => Err(told(StoreError::NoSuchEntry {
-                wanted: key.clone(),
-            })),
-            Cache::Stats | Cache::Ls(_) | Cache::Clear(_) => {
-                let shown = path.display();
-                setting
-                    .talk
-                    .line(&format!("nothing is cached: there is no {shown}"));
-                Ok(SUCCESS)
-            }
-        };
+        return nothing(arguments, &path, setting);
     }
     let answers = open(setting)?;
     let zone = TimeZone::system();
-    let text = match arguments {
-        Cache::Stats => stats(&answers.stats().map_err(told)?, &zone),
-        Cache::Ls(ListCache { containing, limit }) => {
+    let (is_json, text, value) = match arguments {
+        Cache::Stats { json } => {
+            let found = answers.stats().map_err(told)?;
+            (json, stats(&found, &zone), json::stats(&found))
+        }
+        Cache::Ls(ListCache {
+            containing,
+            limit,
+            json,
+        }) => {
             let items = answers.list(containing.as_deref(), *limit).map_err(told)?;
-            list(&items, &zone, setting.terminal.width)
+            let text = list(&items, &zone, setting.terminal.width);
+            (json, text, items.iter().map(json::item).collect())
         }
-        Cache::Show { key } => {
+        Cache::Show { key, json } => {
             let (item, response) = answers.show(key).map_err(told)?;
-            entry(&item, &response, &zone)
+            let value = json::entry(&item, &response);
+            (json, entry(&item, &response, &zone), value)
         }
-        Cache::Clear(ClearCache { older_than }) => {
+        Cache::Clear(ClearCache { older_than, json }) => {
             let before = older_than.map(|age| ms_of(SystemTime::now(), age));
             let cleared = answers.clear(before).map_err(told)?;
             let entries = figures::counted(cleared.entries, "answer", "answers");
-            format!("cleared: {entries}, {}\n", size(cleared.bytes))
+            let text = format!("cleared: {entries}, {}\n", size(cleared.bytes));
+            (json, text, json::cleared(cleared))
         }
     };
-    stdout::print(&text)?;
+    if *is_json {
+        stdout::json(&value)?;
+    } else {
+        stdout::print(&text)?;
+    }
+    Ok(SUCCESS)
+}
+
+/// What there is to say without a file.
+fn nothing(arguments: &Cache, path: &Path, setting: &Setting) -> Result<u8, Failure> {
+    match arguments {
+        Cache::Show { key, .. } => {
+            return Err(told(StoreError::NoSuchEntry {
+                wanted: key.clone(),
+            }));
+        }
+        Cache::Stats { json: true } => stdout::json(&json::no_stats(path))?,
+        Cache::Ls(ListCache { json: true, .. }) => stdout::json(&Value::Array(Vec::new()))?,
+        Cache::Clear(ClearCache { json: true, .. }) => {
+            stdout::json(&json::cleared(Cleared::default()))?;
+        }
+        Cache::Stats { .. } | Cache::Ls(_) | Cache::Clear(_) => {
+            let shown = path.display();
+            setting
+                .talk
+                .line(&format!("nothing is cached: there is no {shown}"));
+        }
+    }
     Ok(SUCCESS)
 }
 

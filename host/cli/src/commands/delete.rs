@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use jiff::tz::TimeZone;
 use runner_store::{RunInfo, RunState, StoreError};
+use serde_json::json;
 
 use super::Setting;
 use super::list::table;
@@ -43,7 +44,13 @@ pub(super) fn run(arguments: &Delete, setting: &Setting) -> Result<u8, Failure> 
             Err(StoreError::RunIsLive { id }) => return Err(is_live(&id)),
             done => done.map_err(anyhow::Error::new)?,
         }
-        stdout::print(&format!("deleted: {}\n", visible::line(&run.id)))?;
+        if !arguments.json {
+            stdout::print(&format!("deleted: {}\n", visible::line(&run.id)))?;
+        }
+    }
+    if arguments.json {
+        let ids: Vec<&str> = runs.iter().map(|run| &*run.id).collect();
+        stdout::json(&json!({ "deleted": ids }))?;
     }
     Ok(SUCCESS)
 }

@@ -11,9 +11,11 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use runner_eval::plugins::Bundled;
 use runner_sandbox::target;
+use serde_json::{Value, json};
 
 use super::list::when;
 use super::{Setting, cache, eval};
+use crate::arguments::Doctor;
 use crate::bundle;
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
@@ -35,6 +37,16 @@ enum State {
     Doubtful,
     /// Nothing runs.
     Bad,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Good => "ok",
+            Self::Doubtful => "warning",
+            Self::Bad => "error",
+        }
+    }
 }
 
 /// What a look gave.
@@ -69,6 +81,16 @@ impl Finding {
         }
     }
 
+    /// For programs.
+    fn json(&self) -> Value {
+        let mut lines = self.text.trim_end().lines();
+        let text = lines.next();
+        let help: Vec<&str> = lines
+            .map(|line| line.trim_start_matches("help: "))
+            .collect();
+        json!({ "what": self.what, "state": self.state.word(), "text": text, "help": help })
+    }
+
     /// How it is, or what stops a run.
     fn of(what: &'static str, looked: Result<String, Failure>) -> Self {
         match looked {
@@ -79,7 +101,7 @@ impl Finding {
 }
 
 /// Looks at everything; gives whether something stops a run. `setting` is what every command needs.
-pub(super) fn run(setting: &Result<Setting, Failure>) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Doctor, setting: &Result<Setting, Failure>) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let mut findings = vec![Finding::of("program", program())];
     match setting {
@@ -100,7 +122,11 @@ pub(super) fn run(setting: &Result<Setting, Failure>) -> Result<u8, Failure> {
     #[cfg(unix)]
     findings.push(machine::open_files());
     findings.push(Finding::good("memory", memory()));
-    stdout::print(&told(&findings))?;
+    if arguments.json {
+        stdout::json(&findings.iter().map(Finding::json).collect())?;
+    } else {
+        stdout::print(&told(&findings))?;
+    }
     let is_bad = findings.iter().any(|it| it.state == State::Bad);
     Ok(if is_bad { USAGE } else { SUCCESS })
 }
@@ -114,11 +140,7 @@ fn told(findings: &[Finding]) -> String {
         text: it,
     } in findings
     {
-        let state = match state {
-            State::Good => "ok",
-            State::Doubtful => "warning",
-            State::Bad => "error",
-        };
+        let state = state.word();
         let it = visible::block(it.trim_end());
         let it = it.replace('\n', &format!("\n{:21}", ""));
         // Writing to a string can't fail.

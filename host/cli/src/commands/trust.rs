@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runner_eval::trust::Author;
+use serde_json::{Value, json};
 
 use super::{Setting, eval};
 use crate::arguments::Trust;
@@ -21,7 +22,12 @@ pub(super) fn run(arguments: Trust, setting: &Setting) -> Result<u8, Failure> {
     let mut inputs = arguments.inputs;
     inputs.config.splice(0..0, arguments.paths);
     if arguments.list {
-        stdout::print(&listed(&setting.remembered.all()?))?;
+        let all = setting.remembered.all()?;
+        if arguments.json {
+            stdout::json(&as_json(&all))?;
+        } else {
+            stdout::print(&listed(&all))?;
+        }
         Ok(SUCCESS)
     } else if arguments.revoke {
         revoke(&inputs.config, setting)
@@ -93,6 +99,24 @@ fn listed(folders: &Folders) -> String {
         .iter()
         .map(|line| visible::line(line).into_owned() + "\n");
     safe.collect()
+}
+
+/// Everything, for programs: an agreement each, with the folders that it holds for together.
+fn as_json(folders: &Folders) -> Value {
+    let entries = folders.iter().flat_map(|(first, entries)| {
+        entries.iter().map(move |entry| {
+            let with: BTreeSet<&PathBuf> = std::iter::once(first).chain(&entry.with).collect();
+            let (by, file) = match &entry.agreed.author {
+                Author::Config => ("config", None),
+                Author::Data(file) => ("data", Some(file)),
+            };
+            json!({
+                "folders": with, "on": entry.on, "askedBy": by, "file": file,
+                "may": entry.agreed.subject.to_string(),
+            })
+        })
+    });
+    entries.collect()
 }
 
 fn line(entry: &Entry) -> String {

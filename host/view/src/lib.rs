@@ -22,6 +22,7 @@ mod assets;
 mod comparing;
 mod door;
 mod facts;
+mod folder;
 mod live;
 mod markdown;
 mod pages;
@@ -34,4 +35,5 @@ mod site;
 mod sums;
 pub mod words;
 
+pub use folder::{FolderError, folder};
 pub use server::{Viewer, ViewerError};

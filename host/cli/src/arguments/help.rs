@@ -187,6 +187,7 @@ Examples:
   runner export -o results.html             the newest run as a page to read and to send
   runner export run-202 -o x.junit.xml -o x.csv
   runner export -o pr.md --baseline run-202 a comment for a pull request, with what got worse
+  runner export --static pages              a folder of pages, of any size, for a web server
   runner export latest > results.json       as JSON, in the shape of `runner eval -o results.json`
 
 A page (.html) needs no network and no server. .md is a summary, .xml is JUnit as well,

@@ -18,6 +18,9 @@ pub(crate) struct Export {
     /// Write to FILE: .json, .jsonl, .csv, .yaml, .txt, .html, .md or .junit.xml; repeatable [default: JSON on standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
+    /// Write the pages of `runner view` into DIR, a folder that is new or empty, for a server that only hands out files
+    #[arg(long = "static", value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
     /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
     #[arg(long)]
     pub(crate) csv_raw: bool,
@@ -208,6 +211,7 @@ mod tests {
             let export = Export {
                 names: names.iter().map(ToString::to_string).collect(),
                 output: Vec::new(),
+                folder: None,
                 csv_raw: false,
                 baseline: None,
             };

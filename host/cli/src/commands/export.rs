@@ -1,17 +1,21 @@
-//! `runner export`: a kept run as files, in every format that `eval -o` has.
+//! `runner export`: a kept run as files, in every format that `eval -o` has, or as a folder of pages.
 //!
 //! It has the writers of `eval` write the rows as they are kept, so that a file exported later is the
 //! file that the run would have written. promptfoo's `export eval ID` is understood, too.
+
+use std::path::Path;
+use std::{fs, io};
 
 use super::{Setting, diff, show};
 use crate::arguments::Export;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
+use crate::figures;
 use crate::output::{Output, Run};
 use crate::stored::{self, StoredRun};
 use runner_config::Origin;
 use runner_config::plan::OutputPath;
-use runner_store::{RunState, StoreError};
+use runner_store::{RunState, Store, StoreError};
 
 /// Exports a run.
 pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> {
@@ -32,8 +36,18 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
         let note = "this run is still going on; this is what it has so far";
         setting.talk.note(note);
     }
+    if let Some(folder) = &arguments.folder {
+        pages(
+            &setting.cwd.join(folder),
+            store.clone(),
+            &run.info.id,
+            setting,
+        )?;
+    }
     if outputs.is_empty() {
-        show::document(&run)?;
+        if arguments.folder.is_none() {
+            show::document(&run)?;
+        }
         return Ok(SUCCESS);
     }
     let summary = run.sum_up(|_| {})?;
@@ -48,4 +62,26 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
         setting.talk.written(output.path());
     }
     Ok(SUCCESS)
+}
+
+/// Writes a run as a folder of pages. One that has something in it is left alone: whose that is nobody knows.
+fn pages(folder: &Path, store: Store, id: &str, setting: &Setting) -> Result<(), Failure> {
+    let shown = folder.display();
+    let failed = |what: &str, error: &io::Error| {
+        Failure::usage(format!("can't {what} the folder {shown}: {error}"))
+    };
+    let is_full = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if is_full {
+        let message = format!("there is something in {shown} already");
+        return Err(Failure::usage(message).help("name a new folder, or empty that one"));
+    }
+    fs::create_dir_all(folder.join("cases")).map_err(|error| failed("make", &error))?;
+    fs::create_dir_all(folder.join("assets")).map_err(|error| failed("make", &error))?;
+    let count = runner_view::folder(store, id, &mut |name, content| {
+        fs::write(folder.join(name), content)
+    });
+    let count = count.map_err(|error| Failure::from(anyhow::Error::new(error)))?;
+    let files = figures::counted(count, "file", "files");
+    setting.talk.line(&format!("written: {files} in {shown}"));
+    Ok(())
 }

@@ -274,8 +274,8 @@ fn asked(api: &ModelApi) -> (usize, usize) {
     (requests.len() - grades, grades)
 }
 
-/// A server that asks to wait for an hour is believed, and said to be; nothing is on the wire,
-/// so there is nothing to wait for, and the grace is not used.
+/// A server that asks to wait for an hour is believed by who lets it, and said to be; nothing is on the
+/// wire, so there is nothing to wait for, and the grace is not used.
 #[test]
 fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
     let api = ModelApi::start();
@@ -286,7 +286,9 @@ fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
         let refusal = refusal.header("retry-after", "3600");
         refusing.load(Ordering::Relaxed).then_some(refusal)
     });
-    let running = run(&api).args(["--events", "events.jsonl"]).start();
+    let running = run(&api)
+        .args(["--events", "events.jsonl", "--max-retry-after", "0"])
+        .start();
     running.wait_for_stderr("blocked by the server for 1");
     running.interrupt();
     let finished = running.finish();

@@ -200,6 +200,9 @@ pub(crate) struct Eval {
     /// End the whole run after MS milliseconds [default: no limit]
     #[arg(long = "max-eval-time-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) max_eval_time: Option<Duration>,
+    /// End requests as errors whose server asks to wait for longer than MS milliseconds; 0: wait however long it is [default: 900000]
+    #[arg(long, value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
+    pub(crate) max_retry_after: Option<Duration>,
     /// Say what the run would do (cases, tokens, cost, what it asks you to agree to), and send nothing
     #[arg(long, conflicts_with_all = ["watch", "resume", "retry_errors"], help_heading = "How to run")]
     pub(crate) dry_run: bool,

@@ -66,6 +66,12 @@ pub(crate) const REQUEST_TIMEOUT_MS: Variable = Variable {
     meaning: "time one request may spend on the wire, its retries included, in ms",
     default: "300000",
 };
+/// The longest wait that a server may ask for.
+pub(crate) const MAX_RETRY_AFTER_MS: Variable = Variable {
+    name: "MAX_RETRY_AFTER_MS",
+    meaning: "longest wait that a server may ask for, in ms; requests that would wait longer end as errors; 0: no limit",
+    default: "900000",
+};
 /// Whether answers are remembered.
 pub(crate) const CACHE_ENABLED: Variable = Variable {
     name: "CACHE_ENABLED",
@@ -111,7 +117,7 @@ pub(crate) const PYTHON_WORKERS: Variable = Variable {
 };
 
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 15] = [
+pub const VARIABLES: [Variable; 16] = [
     MAX_CONCURRENCY,
     MIN_CONCURRENCY,
     DISABLE_ADAPTIVE_SCHEDULER,
@@ -120,6 +126,7 @@ pub const VARIABLES: [Variable; 15] = [
     EVAL_TIMEOUT_MS,
     MAX_EVAL_TIME_MS,
     REQUEST_TIMEOUT_MS,
+    MAX_RETRY_AFTER_MS,
     CACHE_ENABLED,
     CSV_DELIMITER,
     CSV_STRICT,

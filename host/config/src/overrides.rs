@@ -25,6 +25,8 @@ pub struct Overrides {
     pub case_timeout: Option<Duration>,
     /// `--max-eval-time-ms`: time the run may take; no limit if zero.
     pub run_timeout: Option<Duration>,
+    /// `--max-retry-after`: the longest wait that a server may ask for; no limit if zero.
+    pub max_retry_after: Option<Duration>,
     /// `-o`: replaces the config's `outputPath`.
     pub output_paths: Vec<PathBuf>,
     /// `--description`.

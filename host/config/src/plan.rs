@@ -229,6 +229,8 @@ pub struct RunOptions {
     pub run_timeout: Option<Duration>,
     /// Time one request may spend on the wire; `None`: what the gateway's default is.
     pub exchange_timeout: Option<Duration>,
+    /// The longest wait that a server may ask for; `None`: no limit.
+    pub max_retry_after: Option<Duration>,
     /// Whether answers may come from the cache and go into it; true by default.
     pub cache: bool,
     /// What the whole run may spend.

@@ -384,6 +384,7 @@ fn option(key: &str) -> Value {
         "delay" => number("pause after each call, in milliseconds"),
         "timeoutMs" => number("time a case may work, in milliseconds"),
         "maxEvalTimeMs" => number("time the run may take, in milliseconds"),
+        "maxRetryAfter" => number("longest wait that a server may ask for, in milliseconds"),
         "filterRange" => text("START:END, tests by number from 0"),
         "filterSample" => number("that many tests, by chance"),
         "filterSampleSeed" => text("the same text draws the same tests"),

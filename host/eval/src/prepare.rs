@@ -146,6 +146,7 @@ async fn bind(what: &Preparation) -> (Result<Targets, Vec<BindError>>, Noted) {
         delay: plan.options.delay,
         server_limits: plan.options.server_limits,
         asked_concurrency: plan.options.asked_concurrency,
+        longest_wait: plan.options.max_retry_after,
         offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,

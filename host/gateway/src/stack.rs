@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use runner_scheduler::{Class, Next, Refusal};
+use runner_scheduler::{Class, LongWait, Next, Refusal};
 
 use self::ended::{Ended, classified};
 use self::fault::Fault;
@@ -35,6 +35,9 @@ use crate::wire::client::{ClientSettings, Clients};
 use crate::wire::fault::WireFault;
 use crate::wire::request;
 use crate::wire::tokens::{Means, Tokens};
+
+/// Signs of a server's message that an error repeats.
+const SAID: usize = 200;
 
 mod ended;
 mod fault;
@@ -297,6 +300,7 @@ impl Stack {
             }
             match turn.finish(ended.class, &ended.hint, ended.usage) {
                 Next::Return => return Ok((ended, claim.and_then(Claim::landed))),
+                Next::TooLong(wait) => return Err(given_up(&turn, wait, &ended)),
                 Next::Again { .. } => last = Some(ended),
             }
         }
@@ -383,6 +387,22 @@ fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, F
             lane: turn.lane_name(),
             why,
         }),
+    }
+}
+
+/// What an exchange comes to whose server asks to wait for too long.
+fn given_up(turn: &Turn<'_>, wait: LongWait, ended: &Ended) -> Fault {
+    let answer = ended.result.as_ref().ok();
+    let said = answer.and_then(|answer| {
+        let body = ErrorBody::read(answer.status, &answer.body);
+        let said = body.hint().message?.trim();
+        (!said.is_empty()).then(|| said.chars().take(SAID).collect())
+    });
+    Fault::GivenUp {
+        lane: turn.lane_name(),
+        class: ended.class,
+        wait,
+        said,
     }
 }
 

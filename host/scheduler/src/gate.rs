@@ -4,8 +4,8 @@
 //!
 //! - a refusal for its rate shuts it for a while (`backoff`);
 //! - failures of the server or of the way to it break it (`breaker`);
-//! - a used-up quota **ends** it, as do credentials that were never accepted and a model that was
-//!   never there: what is queued fails at once with the reason, and no money or patience is spent
+//! - a used-up quota **ends** it, as do a wait that is longer than a run sits out, credentials that were
+//!   never accepted and a model that was never there: what is queued fails at once with the reason, and no money or patience is spent
 //!   on it. A success that was on its way proves credentials and models right after all, and a quota
 //!   is filled again at the time that the server said, if it did: a run of hours lives to see it.
 //!
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::class::Class;
-use crate::job::Refusal;
+use crate::job::{LongWait, Refusal};
 use crate::time::Time;
 use crate::view::Why;
 
@@ -81,8 +81,8 @@ impl Gate {
     /// Says whether an attempt may be sent now. `quiet`: how long without a refusal counts as
     /// acceptance; `paced`: something else spaces the attempts.
     pub(crate) fn check(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<Held> {
-        if let Holding::Ended(Refusal::QuotaExhausted { until: Some(until) }) = self.holding
-            && until <= now
+        if let Holding::Ended(why) = &self.holding
+            && let Some(until) = why.until().filter(|until| *until <= now)
         {
             // One goes first, as after any wait that the server asked for.
             let barrier = Barrier::Shut { until };
@@ -128,6 +128,11 @@ impl Gate {
             Holding::Refused { barrier, .. } | Holding::Broken(barrier) => Some(barrier),
             Holding::Nothing | Holding::Ended(_) => None,
         }
+    }
+
+    /// Takes in that the server asks to wait for longer than a run does: nobody who is queued waits for it.
+    pub(crate) fn give_up(&mut self, wait: LongWait) {
+        self.end_if(true, Refusal::TooLong(wait));
     }
 
     /// Counts an attempt that is sent now.

@@ -74,6 +74,10 @@ pub struct End<'a> {
 pub enum Next {
     /// It has ended; whatever the attempt gave is its result.
     Return,
+    /// It has ended, since the server asks to wait for longer than [`LanePolicy::longest_hint`].
+    ///
+    /// [`LanePolicy::longest_hint`]: crate::LanePolicy::longest_hint
+    TooLong(LongWait),
     /// It is in the queue again and will be started a further time.
     Again {
         /// Number of the retry, from 1.
@@ -90,6 +94,17 @@ pub enum Action {
     Start(JobId),
     /// The job has ended without another attempt.
     Refuse(JobId, Refusal),
+}
+
+/// A wait that is not sat out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongWait {
+    /// When it would be over.
+    pub until: Time,
+    /// How long it is, from when the server asked for it.
+    pub asked: Duration,
+    /// How long one may be.
+    pub longest: Duration,
 }
 
 /// Why a job is not sent.
@@ -109,6 +124,8 @@ pub enum Refusal {
         /// When it is filled again, if the server said so.
         until: Option<Time>,
     },
+    /// The server asks to wait for longer than a run sits out.
+    TooLong(LongWait),
     /// The server doesn't accept the lane's credential.
     Auth,
     /// The server doesn't have what the lane asks for, a model mostly.
@@ -124,4 +141,15 @@ pub enum Refusal {
     /// The scheduler was [drained](crate::Scheduler::drain): the job is not wrong, but comes
     /// too late.
     Draining,
+}
+
+impl Refusal {
+    /// When it is over, if that is known.
+    pub(crate) fn until(&self) -> Option<Time> {
+        match self {
+            Self::QuotaExhausted { until } => *until,
+            Self::TooLong(wait) => Some(wait.until),
+            _ => None,
+        }
+    }
 }

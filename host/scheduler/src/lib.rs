@@ -51,7 +51,7 @@ mod window;
 pub use class::Class;
 pub use event::{Event, Notice};
 pub use hint::{Dimension, Hint, Reading};
-pub use job::{Action, Cost, Demand, End, JobId, LaneId, Next, Refusal};
+pub use job::{Action, Cost, Demand, End, JobId, LaneId, LongWait, Next, Refusal};
 pub use limits::{Counts, Denied, LeaseId, Limit, LimitId, Limits};
 pub use policy::{LanePolicy, LaneStrategy};
 pub use scheduler::Scheduler;

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::job::LongWait;
+use crate::time::Time;
+
 /// How a lane decides how much it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LaneStrategy {
@@ -31,8 +34,8 @@ pub struct LanePolicy {
     /// Where doubling ends. Published: 60 s.
     pub retry_cap: Duration,
     /// Longest wait that a server may ask for; who asks for more has run out of something
-    /// that a run should not sit out, and the job fails. One hour: the longest reset that
-    /// published quotas below a day have.
+    /// that a run should not sit out, and the job ends. A quarter of an hour: fifteen windows of the
+    /// usual minute, and less than people take a run that shows nothing for hanging.
     pub longest_hint: Duration,
 }
 
@@ -46,12 +49,21 @@ impl Default for LanePolicy {
             max_retries: 3,
             retry_base: Duration::from_secs(1),
             retry_cap: Duration::from_mins(1),
-            longest_hint: Duration::from_hours(1),
+            longest_hint: Duration::from_mins(15),
         }
     }
 }
 
 impl LanePolicy {
+    /// Says whether a wait that begins now is longer than one may be.
+    pub(crate) fn too_long(&self, now: Time, asked: Duration) -> Option<LongWait> {
+        (asked > self.longest_hint).then(|| LongWait {
+            until: now + asked,
+            asked,
+            longest: self.longest_hint,
+        })
+    }
+
     /// What holds where two providers share a lane and differ: the more careful of the two.
     #[must_use]
     pub fn tighter(self, other: Self) -> Self {

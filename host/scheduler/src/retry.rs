@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::class::Class;
+use crate::job::LongWait;
 use crate::policy::LanePolicy;
 use crate::time::{Time, nanos};
 use crate::tuning::retry::{MOST_REFUSALS, RETRY_COST, RETRY_TOKENS};
@@ -64,6 +65,8 @@ pub(crate) struct Attempted {
 pub(crate) enum Fate {
     /// It has ended.
     Return,
+    /// It has ended, since the server asks to wait for longer than one may.
+    TooLong(LongWait),
     /// It goes back into the queue.
     Again { not_before: Time, counts: bool },
 }
@@ -80,14 +83,17 @@ pub(crate) fn decide(
     if !retryable || attempted.useless || attempted.max_retries == 0 {
         return Fate::Return;
     }
+    let asked = attempted.asked.filter(|wait| !wait.is_zero());
+    if let Some(wait) = asked.and_then(|wait| policy.too_long(now, wait)) {
+        return Fate::TooLong(wait);
+    }
     let free = (attempted.lane_waits && throttled || attempted.probe) && !attempted.to_blame;
     let spent = if free {
         attempted.tries.free >= MOST_REFUSALS
     } else {
         attempted.tries.counted >= attempted.max_retries
     };
-    let asked = attempted.asked.filter(|wait| !wait.is_zero());
-    if spent || asked.is_some_and(|wait| wait > policy.longest_hint) {
+    if spent {
         return Fate::Return;
     }
     let pause = match asked {
@@ -170,7 +176,7 @@ mod tests {
     fn after(attempted: Attempted) -> Duration {
         match decide(attempted) {
             Fate::Again { not_before, .. } => not_before - Time::ZERO,
-            Fate::Return => panic!("no retry"),
+            fate => panic!("no retry: {fate:?}"),
         }
     }
 
@@ -204,7 +210,7 @@ mod tests {
                     match super::decide(Time::ZERO, &attempted, &LanePolicy::default(), &mut chance)
                     {
                         Fate::Again { not_before, .. } => not_before.as_nanos() / 1_000_000,
-                        Fate::Return => panic!("no retry"),
+                        fate => panic!("no retry: {fate:?}"),
                     }
                 })
                 .collect();
@@ -231,9 +237,34 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_of_hours_is_not_sat_out() {
-        let asked = Some(Duration::from_hours(2));
-        assert_eq!(decide(Attempted { asked, ..FAILED }), Fate::Return);
+    fn a_wait_of_hours_is_not_sat_out_whatever_failed() {
+        let long = Duration::from_hours(2);
+        let too_long = Fate::TooLong(LongWait {
+            until: Time::ZERO + long,
+            asked: long,
+            longest: Duration::from_mins(15),
+        });
+        for (class, asked, told) in [
+            (Class::Transient, long, true),
+            (Class::Throttled, long, true),
+            (Class::Throttled, Duration::from_mins(15), false),
+            (Class::Permanent, long, false),
+        ] {
+            let asked = Some(asked);
+            let fate = decide(Attempted {
+                class,
+                asked,
+                ..FAILED
+            });
+            assert_eq!(fate == too_long, told, "{class:?} {asked:?}");
+        }
+        let (asked, max_retries) = (Some(long), 0);
+        let unwilling = Attempted {
+            asked,
+            max_retries,
+            ..FAILED
+        };
+        assert_eq!(decide(unwilling), Fate::Return, "it would not wait at all");
     }
 
     #[test]

@@ -370,7 +370,7 @@ impl Scheduler {
             to_blame,
         };
         match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
-            retry::Fate::Return => {
+            fate @ (retry::Fate::Return | retry::Fate::TooLong(_)) => {
                 let counts = &mut lane.counters.counts;
                 if end.class == Class::Ok {
                     counts.completed_requests += 1;
@@ -378,7 +378,10 @@ impl Scheduler {
                     counts.failed_requests += 1;
                 }
                 self.jobs.remove(&job);
-                Next::Return
+                match fate {
+                    retry::Fate::TooLong(wait) => Next::TooLong(wait),
+                    _ => Next::Return,
+                }
             }
             retry::Fate::Again { not_before, counts } => {
                 if counts {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use runner_tests::{Answer, Limit, ModelApi, Quota, QuotaServer};
+use serde_json::Value;
 
 use crate::{CONFIG, of_provider, over, passed, rows};
 
@@ -41,6 +42,45 @@ fn a_refused_key_ends_its_lane_at_once() {
     finished.expect_code(100);
     assert!(api.requests().len() <= FIRST_FEW);
     assert!(rows(&finished).iter().all(|row| row["errorCode"] == "auth"));
+}
+
+/// A server that asks for an hour is not waited for: each row says who asked, for how long, and what would
+/// let it wait.
+#[test]
+fn a_wait_that_is_longer_than_is_let_ends_its_lane_at_once_and_no_other() {
+    let refusing = ModelApi::start();
+    let refusal = Answer::error(429, "rate_limit_exceeded", "You are over your plan.");
+    refusing.always(refusal.header("retry-after", "3600"));
+    let api = ModelApi::start();
+    api.rule(|seen| Some(Answer::text(seen.last_user_message()?)));
+    let address = refusing.url();
+    let config = CONFIG.replace(
+        "[openai:m]",
+        &format!("[openai:m, {{ id: openai:busy, config: {{ apiBaseUrl: '{address}' }} }}]"),
+    );
+    let finished = over(&api, &config, 30).args(["-j", "20"]).finish();
+    finished.expect_code(100);
+    assert!(refusing.requests().len() <= FIRST_FEW);
+    let rows = rows(&finished);
+    assert_eq!((rows.len(), passed(&rows)), (60, 30));
+    let host = address.trim_start_matches("http://");
+    let host = host.split('/').next().expect("a host");
+    for row in of_provider(&rows, "openai:busy") {
+        assert_eq!(row["errorCode"], "rate-limited", "{row}");
+        let error = row["error"].as_str().expect("an error has a message");
+        for part in [host, "maxRetryAfter", "wait for 3600 s", "wait for 900 s"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+    let said = |row: &&Value| {
+        row["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("over your plan"))
+    };
+    assert!(
+        of_provider(&rows, "openai:busy").iter().any(said),
+        "{rows:?}"
+    );
 }
 
 /// Nobody waits for an hour because a server said so: Ctrl-C cuts the wait short.

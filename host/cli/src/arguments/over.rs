@@ -29,6 +29,7 @@ impl Eval {
             delay: self.delay.or(before.delay),
             timeout: self.timeout.or(before.timeout),
             max_eval_time: self.max_eval_time.or(before.max_eval_time),
+            max_retry_after: self.max_retry_after.or(before.max_retry_after),
             spending: self.spending.over(&before.spending),
             persistence: self.persistence.over(before.persistence),
             output: list(self.output, before.output),

@@ -232,6 +232,7 @@ fn overrides(
         delay: arguments.delay,
         case_timeout: arguments.timeout,
         run_timeout: arguments.max_eval_time,
+        max_retry_after: arguments.max_retry_after,
         output_paths: arguments.output.clone(),
         description: arguments.description.clone(),
         tags: texts(&arguments.tag),

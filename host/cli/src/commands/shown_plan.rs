@@ -35,6 +35,7 @@ pub(super) fn shown(
             "delay": ms(options.delay),
             "timeoutMs": ms(options.case_timeout),
             "maxEvalTimeMs": ms(options.run_timeout),
+            "maxRetryAfter": ms(options.max_retry_after),
             "cache": options.cache,
         },
         "plugins": plugins.provenance(),

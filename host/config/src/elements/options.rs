@@ -28,6 +28,8 @@ const DEFAULT_ASSERTION_CONCURRENCY: u64 = 3;
 /// Beyond it every case has its own file descriptors and memory mappings in vain.
 pub(super) const MAX_CONCURRENCY: u64 = 10_000;
 const MAX_REPEAT: u64 = 1_000_000;
+/// A quarter of an hour: a run that waits longer without a word is taken for one that hangs.
+const MAX_RETRY_AFTER: Duration = Duration::from_mins(15);
 /// A day: longer is a typo, and no timer misbehaves below it.
 const MAX_MS: u64 = 86_400_000;
 
@@ -35,7 +37,7 @@ const MAX_MS: u64 = 86_400_000;
 const SECTIONS: [&str; 2] = ["commandLineOptions", "evaluateOptions"];
 
 /// Keys that both sections may have; those without a meaning here are named in the README.
-pub(crate) const KNOWN: [&str; 17] = [
+pub(crate) const KNOWN: [&str; 18] = [
     "filterRange",
     "filterSample",
     "filterSampleSeed",
@@ -45,6 +47,7 @@ pub(crate) const KNOWN: [&str; 17] = [
     "delay",
     "timeoutMs",
     "maxEvalTimeMs",
+    "maxRetryAfter",
     "cache",
     "showProgressBar",
     "silent",
@@ -142,6 +145,8 @@ pub(crate) fn read(
     let run_timeout = environment::MAX_EVAL_TIME_MS;
     let request_timeout = environment::REQUEST_TIMEOUT_MS;
     let exchange_timeout = environment::count(env, request_timeout, (1, MAX_MS), findings);
+    let retry_after = environment::MAX_RETRY_AFTER_MS;
+    let retry_after = from.said_time(overrides.max_retry_after, "maxRetryAfter", retry_after);
     RunOptions {
         max_concurrency: overrides
             .most_concurrency
@@ -156,6 +161,7 @@ pub(crate) fn read(
         case_timeout: from.time(overrides.case_timeout, "timeoutMs", timeout),
         run_timeout: from.time(overrides.run_timeout, "maxEvalTimeMs", run_timeout),
         exchange_timeout: exchange_timeout.map(Duration::from_millis),
+        max_retry_after: some_time(retry_after.or(Some(MAX_RETRY_AFTER))),
         cache: from
             .flag("cache", environment::CACHE_ENABLED)
             .unwrap_or(true),
@@ -284,9 +290,14 @@ impl OptionKeys<'_, '_> {
 
     /// A time in milliseconds but for the flag; 0 is none.
     fn time(&self, flag: Option<Duration>, key: &str, variable: Variable) -> Option<Duration> {
+        some_time(self.said_time(flag, key, variable))
+    }
+
+    /// A time as it was said, if it was.
+    fn said_time(&self, flag: Option<Duration>, key: &str, variable: Variable) -> Option<Duration> {
         let variable = flag.is_none().then_some(variable);
         let written = self.find(None, key, variable, (0, MAX_MS));
-        some_time(flag.or(written.map(Duration::from_millis)))
+        flag.or(written.map(Duration::from_millis))
     }
 }
 

@@ -63,6 +63,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) server_limits: ServerLimits,
     /// Requests at once that the user asked for.
     pub(crate) asked_concurrency: Option<u32>,
+    /// The longest wait that a server may ask for.
+    pub(crate) longest_wait: Option<Duration>,
     /// Nothing will be sent, so that a credential needs no value.
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
@@ -90,6 +92,7 @@ impl Binder<'_> {
         AllLanes {
             server_limits: self.server_limits,
             asked: self.asked_concurrency,
+            longest_wait: self.longest_wait,
         }
     }
 

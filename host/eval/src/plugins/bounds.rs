@@ -48,12 +48,17 @@ pub(super) struct AllLanes {
     pub(super) server_limits: ServerLimits,
     /// Requests at once that the user asked for (`-j`).
     pub(super) asked: Option<u32>,
+    /// The longest wait that a server may ask for; `None`: no limit.
+    pub(super) longest_wait: Option<Duration>,
 }
 
 impl AllLanes {
     /// The policy of a lane of which nobody says more.
     fn policy(self) -> LanePolicy {
-        let usual = LanePolicy::default();
+        let usual = LanePolicy {
+            longest_hint: self.longest_wait.unwrap_or(Duration::MAX),
+            ..LanePolicy::default()
+        };
         if self.server_limits == ServerLimits::Ignored {
             return LanePolicy {
                 strategy: LaneStrategy::Fixed,
@@ -154,15 +159,18 @@ mod tests {
         let ignored = AllLanes {
             server_limits: ServerLimits::Ignored,
             asked: Some(9),
+            longest_wait: None,
         };
         let ignored = scheduling(None, ignored);
         assert_eq!(ignored.policy.strategy, LaneStrategy::Fixed);
+        assert_eq!(ignored.policy.longest_hint, Duration::MAX);
     }
 
     fn lanes(asked: Option<u32>) -> AllLanes {
         AllLanes {
             server_limits: ServerLimits::Learnt,
             asked,
+            longest_wait: Some(LanePolicy::default().longest_hint),
         }
     }
 

@@ -168,7 +168,7 @@ impl Turn<'_> {
             let end = End { class, hint, usage };
             let next = book.scheduler.finish(now, job, &end);
             let stage = match next {
-                Next::Return => Stage::Over,
+                Next::Return | Next::TooLong(_) => Stage::Over,
                 Next::Again { .. } => Stage::Queued(book.expect_verdict(lane, job)),
             };
             (next, stage)

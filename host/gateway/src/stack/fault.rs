@@ -42,8 +42,31 @@ pub(super) enum Fault {
         lane: Arc<str>,
         why: scheduler::Refusal,
     },
+    #[error("{lane}: {}{}", long(.wait), saying(.said.as_ref()))]
+    GivenUp {
+        lane: Arc<str>,
+        /// Of the answer that asks for the wait.
+        class: Class,
+        wait: scheduler::LongWait,
+        /// The server's own words.
+        said: Option<String>,
+    },
     #[error(transparent)]
     OverBudget(#[from] Exceeded),
+}
+
+/// A wait that is not sat out, and whose word that is.
+fn long(wait: &scheduler::LongWait) -> String {
+    format!(
+        "the server asks to wait for {:.0} s, and maxRetryAfter (--max-retry-after) lets a request \
+         wait for {:.0} s; raise it, or run what is missing later",
+        wait.asked.as_secs_f64(),
+        wait.longest.as_secs_f64()
+    )
+}
+
+fn saying(said: Option<&String>) -> String {
+    said.map_or_else(String::new, |said| format!("; it says: {said}"))
 }
 
 /// Why the scheduler did not let a request go, and what to do about it.
@@ -61,6 +84,7 @@ fn reason(why: &scheduler::Refusal) -> String {
         Why::QuotaExhausted { .. } => "the quota or balance behind this credential is used up, as \
              the server said to an earlier request"
             .to_owned(),
+        Why::TooLong(wait) => long(wait),
         Why::Auth => {
             "the server does not accept the credential, as it said to earlier requests".to_owned()
         }
@@ -86,7 +110,9 @@ impl Fault {
             Self::OverBudget(_) => Code::Budget,
             Self::NotRecorded { .. } | Self::OfAnother { .. } => Code::Other,
             Self::Unsent { why, .. } => match why {
-                scheduler::Refusal::Oversize { .. } => Code::RateLimited,
+                scheduler::Refusal::Oversize { .. } | scheduler::Refusal::TooLong(_) => {
+                    Code::RateLimited
+                }
                 scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
                 scheduler::Refusal::Auth => Code::Auth,
                 scheduler::Refusal::NotFound => Code::NotFound,
@@ -95,6 +121,11 @@ impl Fault {
                 scheduler::Refusal::Draining => Code::Draining,
             },
             Self::Replayed { code, .. } => *code,
+            Self::GivenUp {
+                class: Class::Throttled,
+                ..
+            } => Code::RateLimited,
+            Self::GivenUp { .. } => Code::Transient,
         }
     }
 
@@ -102,9 +133,10 @@ impl Fault {
     pub(super) fn class(&self) -> Class {
         match self {
             Self::Wire(fault) => fault.class(),
-            Self::Replayed { class, .. } => *class,
+            Self::Replayed { class, .. } | Self::GivenUp { class, .. } => *class,
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
+                scheduler::Refusal::TooLong(_) => Class::Throttled,
                 scheduler::Refusal::Auth => Class::Auth,
                 scheduler::Refusal::NotFound => Class::NotFound,
                 scheduler::Refusal::Down { .. } => Class::Transient,

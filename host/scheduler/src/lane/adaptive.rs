@@ -206,8 +206,8 @@ impl Adaptive {
             }
         }
         let (until, why) = latest?;
-        if until - now > self.policy.longest_hint {
-            return Some(Verdict::End(Refusal::QuotaExhausted { until: Some(until) }));
+        if let Some(wait) = self.policy.too_long(now, until - now) {
+            return Some(Verdict::End(Refusal::TooLong(wait)));
         }
         Some(Verdict::until(until, why))
     }
@@ -258,15 +258,6 @@ impl Adaptive {
             .find(|bucket| bucket.dimension() == Dimension::Requests)?;
         let most = (requests.per_second()? + requests.limit() / SPELL_SHARE).max(1);
         (self.spell.used >= most).then_some(self.spell.end())
-    }
-
-    /// What an end means to the lane: who has to wait longer than a run sits out has run out of something.
-    fn meaning(&self, end: &End<'_>) -> Class {
-        let longest = self.policy.longest_hint;
-        match (end.class, end.hint.retry_after) {
-            (Class::Throttled, Some(wait)) if wait > longest => Class::QuotaExhausted,
-            (class, _) => class,
-        }
     }
 
     /// How many may be sent in how long, where that was found by trying.
@@ -368,12 +359,15 @@ impl Strategy for Adaptive {
         }
         let order = self.bursts.leave(flight.note.order);
         self.knee.gone(flight.among);
-        let class = self.meaning(end);
-        if class == Class::Throttled {
+        let (class, asked) = (end.class, end.hint.retry_after);
+        let refused = class == Class::Throttled;
+        match asked.and_then(|wait| self.policy.too_long(now, wait)) {
+            Some(wait) if refused => self.gate.give_up(wait),
             // Whom it is put to the account of depends on what the gate holds until then.
-            self.refuse(flight, amounts, end.hint, now);
+            _ if refused => self.refuse(flight, amounts, end.hint, now),
+            _ => {}
         }
-        let until = end.hint.retry_after.map(|wait| now + wait);
+        let until = asked.map(|wait| now + wait);
         let breaks = self
             .gate
             .ended(now, flight.sent_at, class, until, around.chance);
@@ -388,7 +382,7 @@ impl Strategy for Adaptive {
             Class::Permanent | Class::NotFound => self.accept(flight, in_flight, now),
             Class::Transient => self.window.begin_spell(now),
             Class::Timeout => self.outwait(flight, now),
-            Class::QuotaExhausted if self.gate.is_ended() => {
+            Class::Throttled | Class::QuotaExhausted if self.gate.is_ended() => {
                 self.pace.interrupt();
                 self.allowance.interrupt();
             }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::hint::{Dimension, Hint, Reading};
-use crate::job::Cost;
+use crate::job::{Cost, LongWait};
 use crate::limits::Counts;
 use crate::policy::LaneStrategy;
 
@@ -307,7 +307,16 @@ fn a_quota_that_is_filled_again_is_used_by_who_comes_later() {
     let (mut rig, lane) = Rig::with(slots(2));
     let first = rig.offer(lane);
     rig.started();
-    rig.finish(first, Class::Throttled, &asks_for(Duration::from_hours(5)));
+    let next = rig.finish(first, Class::Throttled, &asks_for(Duration::from_hours(5)));
+    let wait = LongWait {
+        until: at(rig.now) + Duration::from_hours(5),
+        asked: Duration::from_hours(5),
+        longest: LanePolicy::default().longest_hint,
+    };
+    assert_eq!(next, Next::TooLong(wait));
+    let early = rig.offer(lane);
+    let refused = Action::Refuse(early, Refusal::TooLong(wait));
+    assert_eq!(rig.actions(), [refused]);
     rig.now += 5 * 3_600_000;
     let jobs = [(); 3].map(|()| rig.offer(lane));
     assert_eq!(rig.started(), [jobs[0].ticket()], "one looks");

@@ -403,15 +403,15 @@ impl Client {
             .finish(self.now, id, &End { class, hint, usage });
         self.watch.answered(index, job.lane, class, usage, next);
         self.listen();
-        if next == Next::Return {
+        if let Next::Again { .. } = next {
+            self.queues[job.lane].insert(index);
+        } else {
             let ended = if class == Class::Ok {
                 Ended::Answered
             } else {
                 Ended::Failed(class)
             };
             self.end(index, ended);
-        } else {
-            self.queues[job.lane].insert(index);
         }
     }
 

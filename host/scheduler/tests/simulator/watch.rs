@@ -237,7 +237,7 @@ impl Watch {
             _ => {}
         }
         match next {
-            Next::Return => self.jobs[index].place = Place::Ended,
+            Next::Return | Next::TooLong(_) => self.jobs[index].place = Place::Ended,
             Next::Again { retry, not_before } => {
                 let attempts = self.jobs[index].attempts;
                 self.holds(retry == attempts, || {

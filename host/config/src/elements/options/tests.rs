@@ -22,6 +22,7 @@ fn defaults() -> RunOptions {
         case_timeout: None,
         run_timeout: None,
         exchange_timeout: None,
+        max_retry_after: Some(Duration::from_mins(15)),
         cache: true,
         budget: Budget::default(),
     }
@@ -117,6 +118,34 @@ fn one_request_may_take_what_the_environment_says() {
     let folder = config("").env("RUNNER_REQUEST_TIMEOUT_MS", "1500");
     let expected = Some(Duration::from_millis(1500));
     assert_eq!(folder.plan().options.exchange_timeout, expected);
+}
+
+#[test]
+fn a_server_may_ask_for_a_quarter_of_an_hour_or_for_what_is_said() {
+    let cases = [
+        ("", None, Some(9)),
+        (
+            "evaluateOptions: { maxRetryAfter: 60000 }",
+            None,
+            Some(60_000),
+        ),
+        (
+            "evaluateOptions: { maxRetryAfter: 60000 }",
+            Some(7),
+            Some(7),
+        ),
+        ("evaluateOptions: { maxRetryAfter: 0 }", None, None),
+        ("", Some(0), None),
+    ];
+    for (more, flag, expected) in cases {
+        let mut folder = config(more).env("RUNNER_MAX_RETRY_AFTER_MS", "9");
+        folder.overrides.max_retry_after = flag.map(Duration::from_millis);
+        assert_eq!(
+            folder.plan().options.max_retry_after,
+            expected.map(Duration::from_millis),
+            "{more} {flag:?}"
+        );
+    }
 }
 
 #[test]

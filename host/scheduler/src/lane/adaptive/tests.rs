@@ -9,7 +9,7 @@ use crate::chance::Chance;
 use crate::classifier::Kind;
 use crate::event::Notice;
 use crate::hint::{Hint, Reading};
-use crate::job::{Cost, LaneId};
+use crate::job::{Cost, LaneId, LongWait};
 use crate::sent::Amounts;
 
 mod any_ends;

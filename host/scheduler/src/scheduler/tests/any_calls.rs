@@ -225,7 +225,7 @@ impl Caller {
         let next = self.scheduler.finish(self.now, job, end);
         self.record.push(format!("{next:?}"));
         let place = match next {
-            Next::Return => Place::Ended,
+            Next::Return | Next::TooLong(_) => Place::Ended,
             Next::Again { not_before, .. } => {
                 assert!(not_before >= self.now);
                 Place::Queued

@@ -37,15 +37,15 @@ fn who_waits_for_a_blocked_lane_or_a_retry_ends_at_once() {
     let (mut rig, lane) = Rig::with(slots(2));
     let (first, second) = (rig.offer(lane), rig.offer(lane));
     assert_eq!(rig.started(), [0, 1]);
-    let hour = asks_for(Duration::from_hours(1));
-    let next = rig.finish(first, Class::Throttled, &hour);
+    let long = asks_for(Duration::from_mins(15));
+    let next = rig.finish(first, Class::Throttled, &long);
     assert!(matches!(next, Next::Again { .. }));
     rig.offer(lane);
     assert_eq!(rig.started(), [0; 0]);
     assert_eq!(drain(&mut rig), [0, 2]);
 
     // One that would be tried again ends instead, as does whoever comes now.
-    let next = rig.finish(second, Class::Throttled, &hour);
+    let next = rig.finish(second, Class::Throttled, &long);
     assert!(matches!(next, Next::Again { .. }));
     assert_eq!(refused(&mut rig), [1]);
     rig.offer(lane);

@@ -20,8 +20,11 @@ fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
         ..Hint::default()
     };
     rig.end(14, &flights[2], Class::Throttled, &hint);
-    let until = Some(at(7_200_014));
-    let why = Refusal::QuotaExhausted { until };
+    let why = Refusal::TooLong(LongWait {
+        until: at(7_200_014),
+        asked: Duration::from_hours(2),
+        longest: Duration::from_mins(15),
+    });
     assert_eq!(rig.check(15), Verdict::End(why), "more than is sat out");
 }
 
@@ -50,10 +53,10 @@ fn who_waits_longer_than_a_run_sits_out_gets_the_reason_at_once() {
     let flights = rig.send(0, 1);
     let day = Duration::from_hours(20);
     rig.end(10, &flights[0], Class::Ok, &says(1000, 0, day));
-    let Verdict::End(Refusal::QuotaExhausted { until: Some(until) }) = rig.check(11) else {
+    let Verdict::End(Refusal::TooLong(wait)) = rig.check(11) else {
         panic!("the day's requests are used up");
     };
-    assert!(until >= Time::ZERO + day);
+    assert!(wait.until >= Time::ZERO + day);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! come until then, and the other cases go on. What is waiting and not work counts for the run's
 //! limit alone.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runner_tests::{Answer, Finished, Gate, ModelApi, Run, guest};
@@ -149,6 +150,27 @@ fn one_request_has_its_own_limit() {
         .filter(|seen| seen.last_user_message() == Some("slow"))
         .count();
     assert_eq!(held, 1, "what was too slow once is not asked again");
+}
+
+/// Who wants that it is asked again gets that, and the second try has the whole time.
+#[test]
+fn what_was_too_slow_is_asked_again_by_who_says_so() {
+    let api = ModelApi::start();
+    let never = Gate::closed();
+    let first = AtomicBool::new(true);
+    api.rule(move |seen| {
+        let slow = seen.last_user_message()? == "slow" && first.swap(false, Ordering::Relaxed);
+        slow.then(|| Answer::text("late").behind(&never))
+    });
+    let config = format!("{TWO}evaluateOptions: {{ retryTimeouts: true }}\n");
+    let finished = over(&api, &config)
+        .env("RUNNER_REQUEST_TIMEOUT_MS", "1200")
+        .finish();
+    finished.expect_code(0);
+    assert_eq!(api.requests().len(), 3);
+    let row = &rows(&finished)[0];
+    let latency = row["latencyMs"].as_u64().expect("a time");
+    assert!(latency >= 1200, "{row}");
 }
 
 #[test]

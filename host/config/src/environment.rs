@@ -72,6 +72,12 @@ pub(crate) const MAX_RETRY_AFTER_MS: Variable = Variable {
     meaning: "longest wait that a server may ask for, in ms; requests that would wait longer end as errors; 0: no limit",
     default: "900000",
 };
+/// Timeouts are retried.
+pub(crate) const RETRY_TIMEOUTS: Variable = Variable {
+    name: "RETRY_TIMEOUTS",
+    meaning: "true: send a request again that ran out of time, which may have been billed",
+    default: "false",
+};
 /// Whether answers are remembered.
 pub(crate) const CACHE_ENABLED: Variable = Variable {
     name: "CACHE_ENABLED",
@@ -117,7 +123,7 @@ pub(crate) const PYTHON_WORKERS: Variable = Variable {
 };
 
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 16] = [
+pub const VARIABLES: [Variable; 17] = [
     MAX_CONCURRENCY,
     MIN_CONCURRENCY,
     DISABLE_ADAPTIVE_SCHEDULER,
@@ -127,6 +133,7 @@ pub const VARIABLES: [Variable; 16] = [
     MAX_EVAL_TIME_MS,
     REQUEST_TIMEOUT_MS,
     MAX_RETRY_AFTER_MS,
+    RETRY_TIMEOUTS,
     CACHE_ENABLED,
     CSV_DELIMITER,
     CSV_STRICT,

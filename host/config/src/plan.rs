@@ -231,6 +231,8 @@ pub struct RunOptions {
     pub exchange_timeout: Option<Duration>,
     /// The longest wait that a server may ask for; `None`: no limit.
     pub max_retry_after: Option<Duration>,
+    /// Whether a request that ran out of time is sent again.
+    pub retry_timeouts: bool,
     /// Whether answers may come from the cache and go into it; true by default.
     pub cache: bool,
     /// What the whole run may spend.

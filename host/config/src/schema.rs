@@ -385,6 +385,7 @@ fn option(key: &str) -> Value {
         "timeoutMs" => number("time a case may work, in milliseconds"),
         "maxEvalTimeMs" => number("time the run may take, in milliseconds"),
         "maxRetryAfter" => number("longest wait that a server may ask for, in milliseconds"),
+        "retryTimeouts" => truth("whether a request that ran out of time is sent again"),
         "filterRange" => text("START:END, tests by number from 0"),
         "filterSample" => number("that many tests, by chance"),
         "filterSampleSeed" => text("the same text draws the same tests"),

@@ -38,6 +38,7 @@ mod ways;
 pub(crate) use bind_error::place;
 pub use bind_error::{BindError, StatedPlace};
 pub(crate) use binding::{Binder, Grader};
+pub(crate) use bounds::AllLanes;
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};

@@ -23,7 +23,7 @@ use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
-use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
+use crate::plugins::{AllLanes, BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::programs::Programs;
 use crate::question::asking::Asking;
 use crate::recorder::Recorder;
@@ -144,9 +144,7 @@ async fn bind(what: &Preparation) -> (Result<Targets, Vec<BindError>>, Noted) {
         config_env: &plan.env,
         env_sources: &plan.env_sources,
         delay: plan.options.delay,
-        server_limits: plan.options.server_limits,
-        asked_concurrency: plan.options.asked_concurrency,
-        longest_wait: plan.options.max_retry_after,
+        lanes: AllLanes::of(&plan.options),
         offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,

@@ -288,20 +288,29 @@ impl Stack {
         };
         let mut turn = self.enter(passage, guess);
         let mut last = None;
+        // What was worked until the last attempt ran out of time: a retry has the whole time again.
+        let mut before = Duration::ZERO;
         for attempt in 1.. {
             if let Err(why) = passage.ledger.waiting(turn.wait()).await {
                 let ended = unsent(&turn, why, last)?;
                 return Ok((ended, claim.and_then(Claim::landed)));
             }
             claim.as_ref().map_or(Ok(()), Claim::attempt)?;
-            let ended = self.attempt(passage, attempt, claim.as_ref()).await?;
+            let ended = self
+                .attempt(passage, attempt, before, claim.as_ref())
+                .await?;
             if let Some(claim) = &claim {
                 claim.ended(ended.used());
             }
             match turn.finish(ended.class, &ended.hint, ended.usage) {
                 Next::Return => return Ok((ended, claim.and_then(Claim::landed))),
                 Next::TooLong(wait) => return Err(given_up(&turn, wait, &ended)),
-                Next::Again { .. } => last = Some(ended),
+                Next::Again { .. } => {
+                    if ended.class == Class::Timeout {
+                        before = passage.ledger.spent().worked;
+                    }
+                    last = Some(ended);
+                }
             }
         }
         unreachable!("the scheduler bounds the retries of an exchange")
@@ -322,11 +331,15 @@ impl Stack {
         &self,
         passage: &Passage<'_>,
         attempt: u32,
+        before: Duration,
         claim: Option<&Claim>,
     ) -> Result<Ended, Exceeded> {
         self.tell(passage, Event::AttemptStarted { attempt });
-        let limit =
-            attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
+        let limit = attempt::Limit::new(
+            passage.budget,
+            passage.ledger.spent().worked.saturating_sub(before),
+            self.timeout,
+        );
         let outbound = passage.outbound;
         let mut space = self
             .bodies
@@ -352,8 +365,9 @@ impl Stack {
         let masker = self.masker.of_key(outbound.lane().credential.as_ref());
         let mut ended = classified(&masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
-        ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;
+        ended.hint.useless |=
+            class != Class::Timeout && spent.worked.saturating_sub(before) >= passage.budget;
         let status = ended.result.as_ref().ok().map(|response| response.status);
         let origin = &outbound.lane().origin;
         tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");

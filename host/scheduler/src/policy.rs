@@ -37,6 +37,9 @@ pub struct LanePolicy {
     /// that a run should not sit out, and the job ends. A quarter of an hour: fifteen windows of the
     /// usual minute, and less than people take a run that shows nothing for hanging.
     pub longest_hint: Duration,
+    /// A job whose attempt ran out of time is tried again as one that failed. Not unless the user wants
+    /// it: what was too slow once may have been billed, and is mostly too slow again.
+    pub retry_timeouts: bool,
 }
 
 impl Default for LanePolicy {
@@ -50,6 +53,7 @@ impl Default for LanePolicy {
             retry_base: Duration::from_secs(1),
             retry_cap: Duration::from_mins(1),
             longest_hint: Duration::from_mins(15),
+            retry_timeouts: false,
         }
     }
 }
@@ -76,6 +80,7 @@ impl LanePolicy {
             retry_base: self.retry_base.max(other.retry_base),
             retry_cap: self.retry_cap.max(other.retry_cap),
             longest_hint: self.longest_hint.min(other.longest_hint),
+            retry_timeouts: self.retry_timeouts && other.retry_timeouts,
         }
     }
 }

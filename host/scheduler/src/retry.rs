@@ -11,8 +11,9 @@
 //!   limit of a run is that far off. Who sets retries to 0 gets the first refusal back. A job that is
 //!   refused while others pass uses them up: it asks for more than the limit holds, or for what this
 //!   server never grants.
-//! - A **timeout** is not retried: the exchange's time was for all attempts together, and a
-//!   completion that was slow once costs as much to be slow again.
+//! - A **timeout** is not retried: a completion that was slow once costs as much to be slow again. Where
+//!   the user wants it all the same it is a failure like others, except that a probe counts, too: twenty
+//!   of them would be hours.
 //! - **Retry tokens** bound retries of failures to about a tenth of all calls: 500 of them, 5
 //!   for a retry, 1 back for a success (published, after AWS). Without tokens a retry waits
 //!   for them, or until nothing else is in flight: storms end and no job is lost.
@@ -79,7 +80,9 @@ pub(crate) fn decide(
     chance: &mut Chance,
 ) -> Fate {
     let throttled = attempted.class == Class::Throttled;
-    let retryable = throttled || attempted.class == Class::Transient;
+    let late = attempted.class == Class::Timeout;
+    let retryable =
+        throttled || attempted.class == Class::Transient || late && policy.retry_timeouts;
     if !retryable || attempted.useless || attempted.max_retries == 0 {
         return Fate::Return;
     }
@@ -87,7 +90,8 @@ pub(crate) fn decide(
     if let Some(wait) = asked.and_then(|wait| policy.too_long(now, wait)) {
         return Fate::TooLong(wait);
     }
-    let free = (attempted.lane_waits && throttled || attempted.probe) && !attempted.to_blame;
+    let free =
+        (attempted.lane_waits && throttled || attempted.probe && !late) && !attempted.to_blame;
     let spent = if free {
         attempted.tries.free >= MOST_REFUSALS
     } else {
@@ -295,6 +299,27 @@ mod tests {
             ..FAILED
         };
         assert!(matches!(decide(refused), Fate::Again { counts: true, .. }));
+    }
+
+    #[test]
+    fn a_timeout_is_tried_again_by_who_wants_it_and_uses_a_retry() {
+        let policy = LanePolicy {
+            retry_timeouts: true,
+            ..LanePolicy::default()
+        };
+        let with = |counted, probe| {
+            let attempted = Attempted {
+                class: Class::Timeout,
+                tries: Tries { counted, free: 0 },
+                probe,
+                ..FAILED
+            };
+            super::decide(Time::ZERO, &attempted, &policy, &mut Chance::new(1))
+        };
+        for probe in [false, true] {
+            assert!(matches!(with(0, probe), Fate::Again { counts: true, .. }));
+            assert_eq!(with(3, probe), Fate::Return);
+        }
     }
 
     #[test]

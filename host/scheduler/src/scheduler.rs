@@ -389,7 +389,8 @@ impl Scheduler {
                 } else {
                     decided.tries.free += 1;
                 }
-                decided.costs_tokens = counts && end.class == Class::Transient;
+                decided.costs_tokens =
+                    counts && matches!(end.class, Class::Transient | Class::Timeout);
                 decided.queued_at = self.now;
                 decided.not_before = not_before;
                 lane.queue.push_retry(job, not_before);

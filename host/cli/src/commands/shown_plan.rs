@@ -36,6 +36,7 @@ pub(super) fn shown(
             "timeoutMs": ms(options.case_timeout),
             "maxEvalTimeMs": ms(options.run_timeout),
             "maxRetryAfter": ms(options.max_retry_after),
+            "retryTimeouts": options.retry_timeouts,
             "cache": options.cache,
         },
         "plugins": plugins.provenance(),

@@ -37,7 +37,7 @@ const MAX_MS: u64 = 86_400_000;
 const SECTIONS: [&str; 2] = ["commandLineOptions", "evaluateOptions"];
 
 /// Keys that both sections may have; those without a meaning here are named in the README.
-pub(crate) const KNOWN: [&str; 18] = [
+pub(crate) const KNOWN: [&str; 19] = [
     "filterRange",
     "filterSample",
     "filterSampleSeed",
@@ -48,6 +48,7 @@ pub(crate) const KNOWN: [&str; 18] = [
     "timeoutMs",
     "maxEvalTimeMs",
     "maxRetryAfter",
+    "retryTimeouts",
     "cache",
     "showProgressBar",
     "silent",
@@ -162,6 +163,9 @@ pub(crate) fn read(
         run_timeout: from.time(overrides.run_timeout, "maxEvalTimeMs", run_timeout),
         exchange_timeout: exchange_timeout.map(Duration::from_millis),
         max_retry_after: some_time(retry_after.or(Some(MAX_RETRY_AFTER))),
+        retry_timeouts: from
+            .flag("retryTimeouts", environment::RETRY_TIMEOUTS)
+            .unwrap_or_default(),
         cache: from
             .flag("cache", environment::CACHE_ENABLED)
             .unwrap_or(true),

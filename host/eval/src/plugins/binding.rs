@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
+use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram};
 use runner_config::{Origin as Author, Permissions, Prices};
 use runner_gateway::{Bill, Credential, Grants, OriginPattern, Scheduling, Scheme, Secret};
 use runner_sandbox::CallLimits;
@@ -59,12 +59,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) env_sources: &'a BTreeMap<String, BTreeSet<String>>,
     /// The run's `delay`.
     pub(crate) delay: Option<Duration>,
-    /// What lanes do about limits that nobody declared.
-    pub(crate) server_limits: ServerLimits,
-    /// Requests at once that the user asked for.
-    pub(crate) asked_concurrency: Option<u32>,
-    /// The longest wait that a server may ask for.
-    pub(crate) longest_wait: Option<Duration>,
+    /// What holds for all lanes.
+    pub(crate) lanes: AllLanes,
     /// Nothing will be sent, so that a credential needs no value.
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
@@ -87,15 +83,6 @@ pub(super) struct Bound {
 }
 
 impl Binder<'_> {
-    /// What holds for all lanes.
-    fn lanes(&self) -> AllLanes {
-        AllLanes {
-            server_limits: self.server_limits,
-            asked: self.asked_concurrency,
-            longest_wait: self.longest_wait,
-        }
-    }
-
     /// Binds a provider.
     ///
     /// # Panics
@@ -157,7 +144,7 @@ impl Binder<'_> {
                 plugin,
             }),
             grants_digest: bound.digest,
-            scheduling: Arc::new(scheduling(Some(provider), self.lanes())),
+            scheduling: Arc::new(scheduling(Some(provider), self.lanes)),
             delay: provider.delay.or(self.delay),
         })
     }
@@ -199,7 +186,7 @@ impl Binder<'_> {
                 }
             }
         };
-        let usual = scheduling(Some(provider), self.lanes());
+        let usual = scheduling(Some(provider), self.lanes);
         let scheduling = match &runs {
             Runs::Sandboxed(_) => usual,
             Runs::Outside(callee, _) | Runs::Command(callee) => callee.bound(usual),
@@ -242,7 +229,7 @@ impl Binder<'_> {
             bill: self.budgets.of_grader(&plugin),
             grants: Arc::new(bound.grants),
             limits,
-            scheduling: Arc::new(scheduling(None, self.lanes())),
+            scheduling: Arc::new(scheduling(None, self.lanes)),
             reads,
             llm: bound.llm,
             plugin,

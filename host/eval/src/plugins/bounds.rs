@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{DeclaredLimit, LimitCounts, Provider, ServerLimits};
+use runner_config::plan::{DeclaredLimit, LimitCounts, Provider, RunOptions, ServerLimits};
 use runner_config::{PluginEntry, Raised};
 use runner_gateway::{Counts, LanePolicy, LaneStrategy, Limit, Scheduling};
 use runner_sandbox::CallLimits;
@@ -44,19 +44,32 @@ pub(super) fn raised(entry: &PluginEntry) -> Raised {
 
 /// What holds for all lanes of a run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AllLanes {
-    pub(super) server_limits: ServerLimits,
+pub(crate) struct AllLanes {
+    server_limits: ServerLimits,
     /// Requests at once that the user asked for (`-j`).
-    pub(super) asked: Option<u32>,
+    asked: Option<u32>,
     /// The longest wait that a server may ask for; `None`: no limit.
-    pub(super) longest_wait: Option<Duration>,
+    longest_wait: Option<Duration>,
+    /// Whether a request that ran out of time is sent again.
+    retry_timeouts: bool,
 }
 
 impl AllLanes {
+    /// What the run's options say.
+    pub(crate) fn of(options: &RunOptions) -> Self {
+        Self {
+            server_limits: options.server_limits,
+            asked: options.asked_concurrency,
+            longest_wait: options.max_retry_after,
+            retry_timeouts: options.retry_timeouts,
+        }
+    }
+
     /// The policy of a lane of which nobody says more.
     fn policy(self) -> LanePolicy {
         let usual = LanePolicy {
             longest_hint: self.longest_wait.unwrap_or(Duration::MAX),
+            retry_timeouts: self.retry_timeouts,
             ..LanePolicy::default()
         };
         if self.server_limits == ServerLimits::Ignored {
@@ -160,10 +173,12 @@ mod tests {
             server_limits: ServerLimits::Ignored,
             asked: Some(9),
             longest_wait: None,
+            retry_timeouts: true,
         };
         let ignored = scheduling(None, ignored);
         assert_eq!(ignored.policy.strategy, LaneStrategy::Fixed);
         assert_eq!(ignored.policy.longest_hint, Duration::MAX);
+        assert!(ignored.policy.retry_timeouts);
     }
 
     fn lanes(asked: Option<u32>) -> AllLanes {
@@ -171,6 +186,7 @@ mod tests {
             server_limits: ServerLimits::Learnt,
             asked,
             longest_wait: Some(LanePolicy::default().longest_hint),
+            retry_timeouts: false,
         }
     }
 

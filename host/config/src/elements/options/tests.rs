@@ -23,6 +23,7 @@ fn defaults() -> RunOptions {
         run_timeout: None,
         exchange_timeout: None,
         max_retry_after: Some(Duration::from_mins(15)),
+        retry_timeouts: false,
         cache: true,
         budget: Budget::default(),
     }
@@ -146,6 +147,20 @@ fn a_server_may_ask_for_a_quarter_of_an_hour_or_for_what_is_said() {
             "{more} {flag:?}"
         );
     }
+}
+
+#[test]
+fn a_request_that_ran_out_of_time_is_sent_again_by_who_says_so() {
+    let retried = |more: &str, variable: &str| {
+        let folder = config(more).env("RUNNER_RETRY_TIMEOUTS", variable);
+        folder.plan().options.retry_timeouts
+    };
+    assert!(retried("evaluateOptions: { retryTimeouts: true }", ""));
+    assert!(retried("", "true"));
+    assert!(!retried(
+        "evaluateOptions: { retryTimeouts: false }",
+        "true"
+    ));
 }
 
 #[test]

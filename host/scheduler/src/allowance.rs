@@ -6,8 +6,9 @@
 //! **limit**, and the time is the **window**.
 //!
 //! - The window lies between the last refused probe and the one that was accepted. Windows are round (a
-//!   second, ten, a minute), so the shortest round one between these two is taken; if there is none, the
-//!   first window was joined in its middle, or it is an odd one, and the longest possible is taken.
+//!   second, ten, a minute), so the shortest round one between these two is taken. The first one may have
+//!   begun before anything was sent, so that it may be longer than it looks: the next round one. Of later
+//!   ones, which begin with an opening, the longest possible is taken where none is round.
 //! - **Used is the strictest of the kinds**: no more than the limit in *any* span of one window. What a
 //!   sliding window takes, a fixed one takes too, whenever it begins. And the attempts are spread over the
 //!   window, a tenth faster than evenly, which servers that mix two windows want; a client that
@@ -52,6 +53,8 @@ pub(crate) struct Allowance {
     log: VecDeque<Time>,
     /// Since when the server is open.
     opened_at: Option<Time>,
+    /// That was seen; otherwise the window may have begun before.
+    is_whole: bool,
     /// The refusals since then.
     shut: Option<Shut>,
     /// When the next is due if all are spread.
@@ -119,14 +122,17 @@ impl Allowance {
 
     /// Takes in that the server is shut for another reason: when it opens tells nothing of its windows.
     pub(crate) fn interrupt(&mut self) {
-        (self.opened_at, self.shut) = (None, None);
+        (self.opened_at, self.shut, self.is_whole) = (None, None, false);
     }
 
     /// Takes in that an attempt that was sent then was accepted, the first after the refusals.
     /// `probed`: the server asked for the wait, or refused a probe meanwhile. `true` if that tells what a
     /// window holds.
-    pub(crate) fn opened(&mut self, at: Time, probed: bool) -> bool {
+    ///
+    /// `is_declared`: the server states limits, too, which say more of a window than when it opens.
+    pub(crate) fn opened(&mut self, at: Time, probed: bool, is_declared: bool) -> bool {
         let shut = self.shut.take();
+        let is_whole = std::mem::replace(&mut self.is_whole, true) || is_declared;
         let (Some(from), Some(shut)) = (self.opened_at.replace(at), shut) else {
             return false;
         };
@@ -145,7 +151,7 @@ impl Allowance {
         let round = ROUND.into_iter().map(Duration::from_secs);
         let window = round
             .into_iter()
-            .find(|round| *round > least && *round <= most);
+            .find(|round| *round > least && (*round <= most || !is_whole));
         let window = window.unwrap_or(most);
         self.known = Some((limit, window));
         self.calm = 0;
@@ -187,7 +193,7 @@ mod tests {
 
     /// What is known once it has opened.
     fn opened(mut allowance: Allowance, at: u64, probed: bool) -> Option<(u64, Duration)> {
-        let tells = allowance.opened(ms(at), probed);
+        let tells = allowance.opened(ms(at), probed, false);
         assert_eq!(tells, allowance.known().is_some());
         allowance.known()
     }
@@ -202,7 +208,16 @@ mod tests {
     #[test]
     fn an_odd_window_is_as_long_as_it_can_be() {
         let odd = Duration::from_millis(700);
-        assert_eq!(opened(shut(450), 700, true), Some((50, odd)));
+        let whole = Allowance {
+            is_whole: true,
+            ..shut(450)
+        };
+        assert_eq!(opened(whole, 700, true), Some((50, odd)));
+    }
+
+    #[test]
+    fn the_first_window_may_have_begun_before_and_is_a_round_one() {
+        assert_eq!(opened(shut(450), 700, true), Some((50, SECOND)));
     }
 
     #[test]
@@ -232,7 +247,7 @@ mod tests {
     #[test]
     fn no_span_of_a_window_has_more_than_the_limit() {
         let mut allowance = shut(950);
-        allowance.opened(ms(1010), true);
+        allowance.opened(ms(1010), true, false);
         let mut sent = Vec::new();
         for now in 1010..5000 {
             if allowance.due() <= ms(now) {
@@ -249,7 +264,7 @@ mod tests {
     #[test]
     fn a_window_is_filled_a_tenth_faster_than_evenly() {
         let mut allowance = shut(950);
-        allowance.opened(ms(1010), true);
+        allowance.opened(ms(1010), true, false);
         let mut now = ms(60_000);
         allowance.send(now);
         for _ in 0..40 {
@@ -263,7 +278,7 @@ mod tests {
     #[test]
     fn who_was_late_catches_up() {
         let mut allowance = shut(950);
-        allowance.opened(ms(1010), true);
+        allowance.opened(ms(1010), true, false);
         let mut sent = 0;
         // Awake every 80 ms only.
         for now in (1010..11_010).step_by(80) {
@@ -278,7 +293,7 @@ mod tests {
     #[test]
     fn a_refusal_says_how_many_there_are() {
         let mut allowance = shut(950);
-        allowance.opened(ms(1010), true);
+        allowance.opened(ms(1010), true, false);
         send(&mut allowance, 2010, 10, 40);
         allowance.send(ms(2410));
         allowance.refused(ms(2410), 20, true);
@@ -306,7 +321,7 @@ mod tests {
     #[test]
     fn after_a_calm_it_tries_one_more() {
         let mut allowance = shut(950);
-        allowance.opened(ms(1010), true);
+        allowance.opened(ms(1010), true, false);
         send(&mut allowance, 2010, 20, 1000);
         assert_eq!(allowance.known(), Some((51, SECOND)));
     }

@@ -120,7 +120,7 @@ pub(crate) const KNOWN: [Known; 32] = [
         "fixed 50 a second, retry-after in s",
         shares(200, 50, WINDOWS),
     ),
-    known("fixed 50 a second, no hint", shares(175, 65, WINDOWS)),
+    known("fixed 50 a second, no hint", shares(175, 50, WINDOWS)),
     known(
         "sliding 50 a second, resets in s",
         shares(
@@ -129,10 +129,10 @@ pub(crate) const KNOWN: [Known; 32] = [
             "a window of 1 s and resets in whole seconds: nothing tells how it refills",
         ),
     ),
-    known("two runs, fixed 50 a second", shared(270, 125)),
+    known("two runs, fixed 50 a second", shared(300, 50)),
     known("two runs, sliding 50 a second", shared(245, 50)),
     known("two runs, bucket 50 a second", shared(213, 50)),
-    known("busy: fixed 50 a second", shares(203, 82, WINDOWS)),
+    known("busy: fixed 50 a second", shares(203, 50, WINDOWS)),
     known("busy: sliding 50 a second", shares(190, 50, WINDOWS)),
     known("busy: sliding, retry-after in s", shares(120, 50, WINDOWS)),
 ];

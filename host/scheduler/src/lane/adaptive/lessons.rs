@@ -183,7 +183,9 @@ impl Adaptive {
     pub(super) fn mark_opening(&mut self, now: Time) {
         if let Some(opening) = self.gate.take_opening()
             && self.refusals.classifier.kind() != Kind::Parallel
-            && self.allowance.opened(opening.at, opening.probed)
+            && self
+                .allowance
+                .opened(opening.at, opening.probed, !self.buckets.is_empty())
         {
             self.pace = Pace::default();
             self.window.free(now);

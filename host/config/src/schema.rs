@@ -94,7 +94,7 @@ fn or_text(schema: &Value) -> Value {
 
 /// A provider: its id, a list of such, or a map.
 fn one_provider() -> Value {
-    json!({ "anyOf": [reference("provider id"), reference("provider")] })
+    json!({ "anyOf": [reference("provider-id"), reference("provider")] })
 }
 
 fn about(mut schema: Value, description: &str) -> Value {
@@ -326,7 +326,7 @@ fn prompt() -> Value {
 
 fn provider() -> Value {
     let mut full = map(&providers::KNOWN, &[], |key| match key {
-        "id" => reference("provider id"),
+        "id" => reference("provider-id"),
         "label" => text("what the column is called"),
         "config" => any_map("what the plugin takes: `runner plugin docs NAME` says it"),
         "delay" => number("pause after each call, in milliseconds"),

@@ -33,7 +33,7 @@ impl ServedPlugin {
     }
 
     fn definition(&self) -> String {
-        format!("config of {}", self.name)
+        format!("config-of-{}", self.name)
     }
 }
 
@@ -50,7 +50,7 @@ fn providers() -> impl Iterator<Item = ServedPlugin> {
 pub(super) fn definitions() -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("template".to_owned(), template());
-    all.insert("provider id".to_owned(), provider_id());
+    all.insert("provider-id".to_owned(), provider_id());
     for plugin in providers() {
         if let Some(schema) = &plugin.config {
             all.insert(plugin.definition(), config(&plugin, schema));

@@ -152,7 +152,7 @@ fn an_editor_is_offered_types_and_prefixes_with_what_they_mean() {
         assert_eq!(one_of(types, name), Some(json!(gist)), "{name}");
     }
     assert_eq!(one_of(types, "not-select-best"), None);
-    let ids = &schema["definitions"]["provider id"]["examples"];
+    let ids = &schema["definitions"]["provider-id"]["examples"];
     let ids = ids.as_array().expect("a list");
     for id in ["openai:", "echo", "groq:", "file://provider.py"] {
         assert!(ids.contains(&json!(id)), "{id}");

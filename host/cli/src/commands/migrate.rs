@@ -177,7 +177,7 @@ fn told(found: &Found, all: bool) -> String {
     // Writing to a string can't fail.
     let name = visible::line(&found.config);
     let count = figures::counted(found.met.len() as u64, "difference", "differences");
-    let _ = writeln!(text, "{name} shows signs of {count} to promptfoo.");
+    let _ = writeln!(text, "{name} shows signs of {count} from promptfoo.");
     for (difference, at) in &found.met {
         let at: Vec<_> = at.iter().map(|at| visible::line(at)).collect();
         let _ = writeln!(text, "\n{}  ({})", difference.what, at.join(", "));

@@ -10,7 +10,7 @@ pub(super) fn of_knob(key: &str) -> Option<&'static str> {
 }
 
 /// Keys that plugins have a schema for, and two that the program reads itself.
-pub(super) const KNOBS: [(&str, &str); 117] = [
+pub(super) const KNOBS: [(&str, &str); 119] = [
     (
         "apiKey",
         "the key itself; a variable of the environment is better, see `apiKeyEnvar`",
@@ -215,6 +215,14 @@ pub(super) const KNOBS: [(&str, &str); 117] = [
         "where the answer is: a path such as json.choices[0].text, or code",
     ),
     ("responseParser", "as transformResponse"),
+    (
+        "sessionParser",
+        "where the id of the session is, such as data.body.id; it stands in the row's metadata",
+    ),
+    (
+        "sessionSource",
+        "who makes ids of sessions; read, and not needed",
+    ),
     (
         "validateStatus",
         "which statuses are an answer; 2xx if left out",

@@ -340,7 +340,7 @@ fn ctrl_c_lets_those_in_the_queue_go() {
 fn a_case_whose_grade_waits_for_a_lane_is_graded_when_the_run_goes_on() {
     let api = ModelApi::start();
     let refusal = Answer::error(429, "rate_limit_exceeded", "slow down");
-    api.script([Answer::text("fine"), refusal.header("retry-after", "3600")]);
+    api.script([Answer::text("fine"), refusal.header("retry-after", "600")]);
     let running = judged(&api).start();
     running.wait_for_stderr("blocked by the server");
     running.interrupt();

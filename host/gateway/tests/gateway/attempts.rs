@@ -93,10 +93,6 @@ async fn what_will_not_change_is_not_tried_again() {
             Answer::status(503).header("x-should-retry", "false"),
             Class::Transient,
         ),
-        (
-            Answer::status(429).header("retry-after", "86400"),
-            Class::Throttled,
-        ),
         // The last request of a window: a success like any other.
         (
             Answer::raw("ok").header("x-ratelimit-remaining-requests", "0"),
@@ -109,6 +105,31 @@ async fn what_will_not_change_is_not_tried_again() {
         let reply = ask(&gateway(), &api).await.expect("a response");
         assert_eq!((reply.class, reply.spent.attempts), (class, 1));
         assert_eq!(api.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_not_waited_for() {
+    for (answer, class, code) in [
+        (
+            Answer::error(429, "rate_limit_exceeded", "come back tomorrow"),
+            Class::Throttled,
+            Code::RateLimited,
+        ),
+        (
+            Answer::error(503, "maintenance", "come back tomorrow"),
+            Class::Transient,
+            Code::Transient,
+        ),
+    ] {
+        let api = ModelApi::start();
+        api.always(answer.header("retry-after", "86400"));
+        let error = ask(&gateway(), &api).await.expect_err("no response");
+        assert_eq!((error.class, error.code), (class, code));
+        assert_eq!(api.requests().len(), 1);
+        for part in ["86400 s", "maxRetryAfter", "it says: come back tomorrow"] {
+            assert!(error.message.contains(part), "{error}");
+        }
     }
 }
 

@@ -121,6 +121,11 @@ impl Home {
         self.cache.join("cache.db")
     }
 
+    /// What runs use of the same quotas; deleting it costs some refusals.
+    pub(crate) fn quotas(&self) -> PathBuf {
+        self.cache.join("quotas.db")
+    }
+
     /// A folder among the caches that goes when it is dropped.
     ///
     /// # Errors

@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 use runner_config::plan::{JudgeId, Plan};
 use runner_gateway::{
     BudgetLedger, ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway,
-    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, SHORTEST_MASKED, Secret, Settings,
+    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, QuotaPlace, SHORTEST_MASKED,
+    Secret, Settings,
 };
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -64,6 +65,8 @@ pub struct RunRequest {
     pub store: Store,
     /// Where answers are remembered; `None`: nowhere, and equal requests are sent each for itself.
     pub cache: Option<Cache>,
+    /// Where runs on this machine write down what they use of the same quotas; `None`: nowhere.
+    pub quotas: Option<QuotaPlace>,
     /// Where exchanges come from.
     pub exchanges: Exchanges,
     /// Who reads the event stream.
@@ -203,6 +206,7 @@ impl Settled {
         let (plan, plugins, targets) = (Arc::new(self.plan), self.plugins, self.targets);
         let RunRequest {
             store,
+            quotas,
             exchanges,
             consumers,
             interrupts,
@@ -231,7 +235,10 @@ impl Settled {
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             ledger: targets.ledger,
-            gateway: gateway(&plan, self.private, seed, exchanges, cache, &masker, news),
+            gateway: Gateway::new(Settings {
+                quotas,
+                ..settings(&plan, self.private, seed, exchanges, cache, &masker, news)
+            }),
             masker,
             identities,
             asking,
@@ -279,7 +286,7 @@ fn own<'a>(
 }
 
 /// The way out, with what this run puts into it.
-fn gateway(
+fn settings(
     plan: &Plan,
     private: BTreeSet<Origin>,
     seed: u64,
@@ -287,8 +294,8 @@ fn gateway(
     cache: Option<DiskCache>,
     masker: &Masker,
     news: News,
-) -> Gateway {
-    Gateway::new(Settings {
+) -> Settings {
+    Settings {
         client: client(plan),
         private,
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
@@ -297,7 +304,8 @@ fn gateway(
         cache: cache.map(|cache| Box::new(cache) as _),
         masker: masker.clone(),
         observer: Box::new(news),
-    })
+        ..Settings::default()
+    }
 }
 
 /// Connections for every case that may be in flight.

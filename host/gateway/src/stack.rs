@@ -17,7 +17,7 @@ use self::ledger::Ledger;
 use self::outbound::Outbound;
 use self::scope::CallScope;
 use crate::admission::budget::{Claim, Exceeded, Reservation};
-use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
+use crate::admission::lanes::{Entrant, LaneSummary, Lanes, QuotaPlace, Turn};
 use crate::admission::tokens::Guess;
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
@@ -59,6 +59,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// Seed of the scheduler: its pauses are drawn from it.
     pub seed: u64,
+    /// Where runs on this machine write down what they use of the same quotas. `None`: nobody is told.
+    pub quotas: Option<QuotaPlace>,
     /// Records or replays.
     pub cassette: Box<dyn Cassette>,
     /// Serves what came before, and makes equal requests at once one. `None`: neither; every
@@ -79,6 +81,7 @@ impl Default for Settings {
             private: BTreeSet::new(),
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
+            quotas: None,
             cassette: Box::new(NoCassette),
             cache: None,
             masker: Masker::default(),
@@ -127,7 +130,7 @@ impl Gateway {
             cache: settings.cache,
             flights: Flights::default(),
             bodies: Bodies::default(),
-            lanes: Lanes::new(settings.seed, Arc::clone(&observer)),
+            lanes: Lanes::new(settings.seed, Arc::clone(&observer), settings.quotas),
             masker: settings.masker,
             observer,
         }))

@@ -9,6 +9,7 @@
 //!   second, ten, a minute), so the shortest round one between these two is taken. The first one may have
 //!   begun before anything was sent, so that it may be longer than it looks: the next round one. Of later
 //!   ones, which begin with an opening, the longest possible is taken where none is round.
+//! - **Several programs** on one machine find it out together, and divide it: see `shared`.
 //! - **Used is the strictest of the kinds**: no more than the limit in *any* span of one window. What a
 //!   sliding window takes, a fixed one takes too, whenever it begins. And the attempts are spread over the
 //!   window, a tenth faster than evenly, which servers that mix two windows want; a client that
@@ -25,6 +26,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use crate::shared::{Portion, Rule, Visit};
+use crate::sharing::Sharing;
 use crate::time::Time;
 use crate::tuning::allowance::{
     CALM, CALM_WINDOWS, CATCH_UP, FEWEST, LEAST_SHARE, ROUND, SHUT_SHARE, SLACK, SPREAD,
@@ -48,8 +51,13 @@ struct Shut {
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
     /// So many in such a window.
-    known: Option<(u64, Duration)>,
-    /// When each attempt was sent that was not refused, oldest first; no more than [`MOST`].
+    known: Option<Rule>,
+    /// It was corrected since it was last told.
+    is_news: bool,
+    /// What others use of it.
+    sharing: Sharing,
+    /// When each attempt was sent that was not refused, oldest first, those of others among them; no more
+    /// than [`MOST`].
     log: VecDeque<Time>,
     /// Since when the server is open.
     opened_at: Option<Time>,
@@ -65,19 +73,56 @@ pub(crate) struct Allowance {
 
 impl Allowance {
     /// So many in such a window, if that is known.
-    pub(crate) fn known(&self) -> Option<(u64, Duration)> {
+    pub(crate) fn known(&self) -> Option<Rule> {
         self.known
     }
 
     /// When the next attempt may be sent.
-    pub(crate) fn due(&self) -> Time {
+    pub(crate) fn due(&self, now: Time) -> Time {
         let Some((limit, window)) = self.known else {
             return Time::ZERO;
         };
         let full = (self.log.len() as u64).checked_sub(limit);
         let room = full.and_then(|index| self.log.get(index as usize));
         let room = room.map_or(Time::ZERO, |oldest| *oldest + window + window / SLACK);
-        room.max(self.due)
+        let block = self.sharing.due(now, 1).unwrap_or_default();
+        room.max(self.due).max(block)
+    }
+
+    /// What to tell others that use the same quota; `is_waiting`: there is more to be sent.
+    pub(crate) fn visit(&mut self, now: Time, is_waiting: bool) -> Visit {
+        Visit {
+            rule: self.known,
+            is_news: std::mem::take(&mut self.is_news),
+            ..self.sharing.visit(now, is_waiting.then_some(1))
+        }
+    }
+
+    /// Takes in what others have told. `true` if they have found out what a window holds.
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &Portion) -> bool {
+        self.sharing.hear(asked, now, portion);
+        for batch in &portion.others {
+            let span = batch.first.saturating_sub(batch.last);
+            let count = batch.count.min(MOST as u64);
+            for index in 0..count {
+                let age = batch
+                    .first
+                    .saturating_sub(span * index as u32 / count as u32);
+                let at = asked.before(age);
+                let place = self.log.partition_point(|sent| *sent <= at);
+                self.log.insert(place, at);
+            }
+        }
+        while self.log.len() > MOST {
+            self.log.pop_front();
+        }
+        // What was found out meanwhile is newer.
+        if self.is_news || portion.rule == self.known {
+            return false;
+        }
+        let is_first = self.known.is_none();
+        (self.known, self.calm) = (portion.rule, 0);
+        is_first
     }
 
     /// Takes in that an attempt is sent now.
@@ -87,6 +132,7 @@ impl Allowance {
             self.log.pop_front();
         }
         self.log.push_back(now);
+        self.sharing.send(now, 1);
         let Some((limit, window)) = self.known else {
             return;
         };
@@ -96,6 +142,7 @@ impl Allowance {
         if self.calm >= CALM.max(CALM_WINDOWS.saturating_mul(limit)) {
             self.calm = 0;
             self.known = Some((limit + 1, window));
+            self.is_news = true;
         }
     }
 
@@ -104,6 +151,7 @@ impl Allowance {
     pub(crate) fn refused(&mut self, sent_at: Time, among: u32, is_new: bool) {
         if let Ok(index) = self.log.binary_search(&sent_at) {
             self.log.remove(index);
+            self.sharing.take_back(1);
         }
         let shut = self.shut.get_or_insert(Shut {
             first: sent_at,
@@ -118,6 +166,7 @@ impl Allowance {
         self.calm = 0;
         self.known = (held >= FEWEST && held * LEAST_SHARE >= limit)
             .then_some((held.min(limit - 1), window));
+        self.is_news = true;
     }
 
     /// Takes in that the server is shut for another reason: when it opens tells nothing of its windows.
@@ -153,6 +202,7 @@ impl Allowance {
             .into_iter()
             .find(|round| *round > least && (*round <= most || !is_whole));
         let window = window.unwrap_or(most);
+        // No news: where others have found it out, too, the first word holds.
         self.known = Some((limit, window));
         self.calm = 0;
         true
@@ -168,6 +218,7 @@ impl Allowance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::Batch;
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Duration::from_millis(ms)
@@ -220,6 +271,49 @@ mod tests {
         assert_eq!(opened(shut(450), 700, true), Some((50, SECOND)));
     }
 
+    /// What a visit brings of others, and by which rule they go.
+    fn portion(others: Vec<Batch>, rule: Option<Rule>) -> Portion {
+        Portion {
+            number: 1,
+            others,
+            rule,
+            is_common: true,
+            block: None,
+            room: None,
+        }
+    }
+
+    #[test]
+    fn what_others_sent_counts_when_the_limit_is_found_out() {
+        let mut allowance = shut(950);
+        let batch = |first, last| Batch {
+            first: Duration::from_millis(first),
+            last: Duration::from_millis(last),
+            count: 10,
+        };
+        // Ten at 100 to 200 ms, and ten after the refusal.
+        let told = portion(vec![batch(900, 800), batch(700, 600)], None);
+        assert!(!allowance.hear(ms(1000), ms(1001), &told));
+        assert_eq!(opened(allowance, 1700, true), Some((60, SECOND)));
+    }
+
+    #[test]
+    fn what_others_have_found_out_is_gone_by_until_a_refusal_says_otherwise() {
+        let mut allowance = Allowance::default();
+        let told = portion(Vec::new(), Some((50, SECOND)));
+        assert!(allowance.hear(ms(0), ms(1), &told), "it is new");
+        assert!(!allowance.hear(ms(0), ms(1), &told));
+        assert_eq!(allowance.visit(ms(2), true).rule, Some((50, SECOND)));
+        send(&mut allowance, 10, 10, 40);
+        allowance.send(ms(410));
+        allowance.refused(ms(410), 20, true);
+        assert!(!allowance.hear(ms(400), ms(420), &told), "older than that");
+        assert_eq!(allowance.known(), Some((40, SECOND)));
+        let visit = allowance.visit(ms(430), true);
+        assert_eq!((visit.rule, visit.is_news), (Some((40, SECOND)), true));
+        assert_eq!(visit.returned, 1);
+    }
+
     #[test]
     fn who_opens_at_once_has_no_window() {
         assert_eq!(opened(shut(255), 260, true), None, "shut for a moment");
@@ -250,7 +344,7 @@ mod tests {
         allowance.opened(ms(1010), true, false);
         let mut sent = Vec::new();
         for now in 1010..5000 {
-            if allowance.due() <= ms(now) {
+            if allowance.due(ms(now)) <= ms(now) {
                 allowance.send(ms(now));
                 sent.push(now);
             }
@@ -268,7 +362,7 @@ mod tests {
         let mut now = ms(60_000);
         allowance.send(now);
         for _ in 0..40 {
-            now = now.max(allowance.due());
+            now = now.max(allowance.due(now));
             allowance.send(now);
         }
         // The first may be a tenth of a window behind its rhythm.
@@ -282,7 +376,7 @@ mod tests {
         let mut sent = 0;
         // Awake every 80 ms only.
         for now in (1010..11_010).step_by(80) {
-            while allowance.due() <= ms(now) {
+            while allowance.due(ms(now)) <= ms(now) {
                 allowance.send(ms(now));
                 sent += 1;
             }

@@ -11,6 +11,7 @@ use crate::policy::{LanePolicy, LaneStrategy};
 use crate::queue::{Head, Queue};
 use crate::retry::RetryTokens;
 use crate::sent::Amounts;
+use crate::shared::{Portion, Visit};
 use crate::time::Time;
 use crate::view::{Metrics, View, Wait};
 
@@ -92,6 +93,16 @@ impl Lane {
     /// Whether it waits after refusals itself, so that a job needs no pause of its own.
     pub(crate) fn waits(&self) -> bool {
         self.strategy.gate().is_some()
+    }
+
+    /// What to tell others that use the same quota, if anything.
+    pub(crate) fn visit(&mut self, now: Time, is_waiting: bool) -> Option<Visit> {
+        self.strategy.visit(now, is_waiting)
+    }
+
+    /// Takes in what others told.
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &Portion) {
+        self.strategy.hear(asked, now, portion);
     }
 
     /// Until when nothing is sent after a refusal or failures, if that is known.

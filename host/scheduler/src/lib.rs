@@ -10,6 +10,7 @@
 //! | `tuning` | the numbers by which lanes decide, each with what pins it |
 //! | `bucket`, `evidence`, `sent`, `trust` | limits that the server declares: what is left, how they refill, how far they are believed |
 //! | `classifier`, `pace`, `allowance` | limits that nobody declares: of which kind, how many in how long |
+//! | `shared`, `sharing` | what other programs on this machine use of the same quota |
 //! | `window`, `knee` | how many may be in flight, and whether more at once get more answers |
 //! | `gate` | whether a lane is open at all: refusals, failures, ends |
 //! | `queue`, `retry` | who is next; what is tried again and when |
@@ -42,6 +43,8 @@ mod queue;
 mod retry;
 mod scheduler;
 mod sent;
+mod shared;
+mod sharing;
 mod time;
 mod trust;
 mod tuning;
@@ -54,6 +57,7 @@ pub use hint::{Dimension, Hint, Reading};
 pub use job::{Action, Cost, Demand, End, JobId, LaneId, LongWait, Next, Refusal};
 pub use limits::{Counts, Denied, LeaseId, Limit, LimitId, Limits};
 pub use policy::{LanePolicy, LaneStrategy};
-pub use scheduler::Scheduler;
+pub use scheduler::{Scheduler, Shareable};
+pub use shared::{CommonQuota, Portion, Visit};
 pub use time::Time;
 pub use view::{Metrics, View, Wait, Why};

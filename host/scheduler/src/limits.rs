@@ -42,11 +42,13 @@ mod sums;
 
 use std::time::Duration;
 
+use crate::shared::{Portion, Visit};
+use crate::sharing::Sharing;
 use crate::time::Time;
 
 use holds::Holds;
 use lease::{Leases, Part, Place, Standing};
-use rolling::Rolling;
+use rolling::{Rolling, Settled};
 
 /// A declared limit of one [`Limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,6 +129,8 @@ enum Pool {
 struct Declared {
     limit: Limit,
     pool: Pool,
+    /// What others use of it.
+    sharing: Sharing,
 }
 
 impl Declared {
@@ -137,14 +141,22 @@ impl Declared {
             }
             Counts::Concurrency => Pool::Holds(Holds::default()),
         };
-        Self { limit, pool }
+        Self {
+            limit,
+            pool,
+            sharing: Sharing::default(),
+        }
     }
 
     /// Returns when there is room for an amount that is not above the capacity.
     fn room(&mut self, now: Time, amount: u64) -> Room {
         let capacity = self.limit.capacity;
         match &mut self.pool {
-            Pool::Rolling(rolling) => rolling.room(now, capacity, amount),
+            Pool::Rolling(rolling) => {
+                let block = self.sharing.due(now, amount).map(Room::At);
+                let room = rolling.room(now, capacity, amount);
+                block.map_or(room, |block| room.max(block))
+            }
             Pool::Holds(holds) => holds.room(capacity, amount),
         }
     }
@@ -153,6 +165,7 @@ impl Declared {
     fn take(&mut self, now: Time, amount: u64) -> Place {
         match &mut self.pool {
             Pool::Rolling(rolling) => {
+                self.sharing.send(now, amount);
                 let (entry, expires) = rolling.take(now, amount);
                 Place::Logged { entry, expires }
             }
@@ -170,7 +183,11 @@ impl Declared {
             (Pool::Holds(holds), _) => holds.give_back(part.amount),
             (Pool::Rolling(rolling), Place::Logged { entry, .. }) => {
                 let actual = actual.unwrap_or(part.amount);
-                rolling.settle(now, entry, actual, self.limit.capacity);
+                match rolling.settle(now, entry, actual, self.limit.capacity) {
+                    Settled::Less(slack) => self.sharing.take_back(slack),
+                    Settled::More(more) => self.sharing.send(now, more),
+                    Settled::Late => {}
+                }
             }
             (Pool::Rolling(_), Place::Held) => unreachable!("a limit never changes its kind"),
         }
@@ -273,6 +290,33 @@ impl Limits {
     /// Takes in that the attempt was never sent: everything is given back. Unknown leases are ignored.
     pub fn release(&mut self, now: Time, lease: LeaseId) {
         self.end(now, lease, |_| Some(0));
+    }
+
+    /// What to tell others that use the same limit; `needs` is what the first who waits for it needs. `None`:
+    /// it is no window, or there is no such limit.
+    pub(crate) fn visit(&mut self, now: Time, limit: LimitId, needs: Option<u64>) -> Option<Visit> {
+        let declared = self.declared.get_mut(limit.0 as usize)?;
+        let (Counts::Requests(window) | Counts::Tokens(window)) = declared.limit.counts else {
+            return None;
+        };
+        Some(Visit {
+            rule: Some((declared.limit.capacity, window)),
+            ..declared.sharing.visit(now, needs)
+        })
+    }
+
+    /// Takes in what others told to a visit whose words are of `asked`.
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, limit: LimitId, portion: &Portion) {
+        if let Some(declared) = self.declared.get_mut(limit.0 as usize) {
+            declared.sharing.hear(asked, now, portion);
+        }
+    }
+
+    /// Gives nothing before the first portion is heard, for so long at most.
+    pub(crate) fn expect(&mut self, now: Time, limit: LimitId, patience: Duration) {
+        if let Some(declared) = self.declared.get_mut(limit.0 as usize) {
+            declared.sharing.expect(now, patience);
+        }
     }
 
     /// Changes a capacity: up at once, down as leases drain. Unknown limits are ignored.

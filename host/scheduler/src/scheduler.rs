@@ -25,6 +25,9 @@ use crate::tuning::retry::OWN_REFUSALS;
 use crate::view::{View, Wait, Why};
 
 mod leases;
+mod shares;
+
+pub use shares::Shareable;
 
 /// All lanes of a run.
 ///

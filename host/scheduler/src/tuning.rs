@@ -11,6 +11,7 @@
 //! they mean nothing elsewhere.
 
 pub(crate) mod knee;
+pub(crate) mod shared;
 
 /// Of `allowance`.
 pub(crate) mod allowance {

@@ -3,7 +3,8 @@
 //! `runs.db` holds every run and its rows. One file serves all runs of a user, because a list of
 //! runs, a comparison of two, and a resume by prefix are then plain queries; a folder of files
 //! per run would need its own locking, its own index and its own crash rule. `cache.db` holds
-//! responses that need not be paid for again; deleting it loses no result.
+//! responses that need not be paid for again; deleting it loses no result. `quotas.db` holds what programs
+//! use of the same quotas.
 //!
 //! The crate knows neither configs nor evaluations. A run is an id and some JSON texts that it
 //! keeps and hands back unread; a row is a key, a few scalars that queries need, and the record
@@ -15,6 +16,7 @@
 //! - [`Wanted`] and what goes with it is what a viewer asks: pages of tests, figures, words.
 //! - [`ReopenedRun`] is a run that gets more rows: its rows take the places that a new plan gives
 //!   to their cases, and a [`RunWriter`] goes on.
+//! - [`QuotaFile`] keeps states that several programs change.
 //! - [`Cache`] gives and takes responses by the digest of their request.
 //! - [`StoreError`] is everything that can go wrong.
 //!
@@ -32,6 +34,7 @@ mod hold;
 mod paged;
 mod problems;
 mod promptfoo;
+mod quotas;
 mod room;
 mod runs;
 
@@ -51,6 +54,7 @@ pub use paged::Paged;
 pub use promptfoo::{
     PROMPTFOO_COLUMNS, PromptfooFile, PromptfooHead, PromptfooRun, PromptfooValue,
 };
+pub use quotas::{QuotaFile, QuotaState};
 pub use runs::{
     AnnotatedCase, Annotation, Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase,
     PushError, ReopenedRun, Row, Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus,

@@ -14,6 +14,7 @@ mod declared;
 mod endings;
 mod others;
 mod servers;
+mod together;
 mod visible;
 
 /// What a row asks, so that an answer in the wrong row is seen.

@@ -15,7 +15,7 @@ use runner_eval::event::{Consumer, QueuedConsumer};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::Summary;
 use runner_eval::{RunError, RunRequest, Settled};
-use runner_gateway::{CassetteError, Exchanges, Playback, Recording};
+use runner_gateway::{CassetteError, Exchanges, Playback, QuotaPlace, Recording};
 use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
 use runner_store::{Store, StoreError};
 use serde_json::{Map, Value};
@@ -73,6 +73,15 @@ fn tell_replaced(file: &Path, talk: &Talk) {
     }
 }
 
+/// Where runs write down what they use of the same quotas. A run without it is as good, but for refusals.
+fn quotas(setting: &Setting) -> QuotaPlace {
+    let talk = setting.talk.clone();
+    QuotaPlace {
+        file: setting.home.quotas(),
+        told: Box::new(move |why| talk.note(&why)),
+    }
+}
+
 /// Evaluates a config; gives the exit code.
 fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
@@ -110,6 +119,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let request = RunRequest {
         store: store.clone(),
         cache,
+        quotas: Some(quotas(setting)),
         exchanges,
         consumers: consumers(&gatherer, kept, events.as_ref(), arguments, setting)?,
         interrupts: interrupts.clone(),

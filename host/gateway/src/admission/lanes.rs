@@ -16,6 +16,8 @@
 //! - Should the machine panic (a bug), every waiting turn panics too: each case gets its error
 //!   row. A run that waits for ever would be worse.
 //!
+//! What other programs on this machine use of the same quotas is heard and told by `together`, a thread.
+//!
 //! Why no semaphore per lane: its permits can't be taken back when a window shrinks, it knows
 //! neither pace nor retries, and a place in its line is lost with every refused attempt.
 
@@ -27,6 +29,7 @@ use tokio::task::AbortHandle;
 
 use self::book::{Book, Verdict};
 use self::epoch::Epoch;
+use self::together::Together;
 use crate::admission::scheduling::Scheduling;
 use crate::lane::Lane;
 use crate::observer::Observer;
@@ -35,12 +38,15 @@ use crate::policy::masker::Masker;
 mod book;
 mod epoch;
 mod summary;
+mod together;
 
 pub use summary::LaneSummary;
+pub use together::QuotaPlace;
 
 /// All lanes of a gateway.
 pub(crate) struct Lanes {
     shared: Arc<Shared>,
+    together: Option<Together>,
     keeper: OnceLock<Keeper>,
 }
 
@@ -58,16 +64,20 @@ pub(crate) struct Entrant<'a> {
 
 impl Lanes {
     /// No lane yet. Time is counted from now.
-    pub(crate) fn new(seed: u64, observer: Arc<dyn Observer>) -> Self {
+    pub(crate) fn new(seed: u64, observer: Arc<dyn Observer>, quotas: Option<QuotaPlace>) -> Self {
         let mut book = Book::new(seed);
         book.scheduler.set_clock(Epoch::minute());
+        let shared = Arc::new(Shared {
+            book: Mutex::new(book),
+            epoch: Epoch::begin(),
+            sooner: Notify::new(),
+            observer,
+        });
+        let together = quotas.map(|place| Together::start(place, &shared));
+        shared.lock().commons = together.as_ref().and_then(Together::commons);
         Self {
-            shared: Arc::new(Shared {
-                book: Mutex::new(book),
-                epoch: Epoch::begin(),
-                sooner: Notify::new(),
-                observer,
-            }),
+            shared,
+            together,
             keeper: OnceLock::new(),
         }
     }
@@ -81,7 +91,7 @@ impl Lanes {
             let demand = Demand {
                 cost: entrant.cost,
                 max_retries: entrant.scheduling.max_retries,
-                limits: book.limits(&entrant.scheduling.limits),
+                limits: book.limits(now, &entrant.scheduling.limits, entrant.lane),
             };
             let job = book.scheduler.offer(now, lane, demand);
             (lane, job, book.expect_verdict(lane, job))
@@ -108,6 +118,17 @@ impl Lanes {
         // Also after a panic of the machine: a bug must not cost the run its end.
         let book = self.shared.book.lock();
         book.unwrap_or_else(PoisonError::into_inner).summaries()
+    }
+}
+
+impl Drop for Lanes {
+    fn drop(&mut self) {
+        // The thread ends when nobody can tell it anything any more.
+        let book = self.shared.book.lock();
+        book.unwrap_or_else(PoisonError::into_inner).commons = None;
+        if let Some(together) = &mut self.together {
+            together.end();
+        }
     }
 }
 
@@ -217,6 +238,14 @@ impl Shared {
             self.sooner.notify_one();
         }
         result
+    }
+
+    /// Does something to the machine from which nothing follows; `None`: the machine has panicked.
+    fn quietly<T>(&self, act: impl FnOnce(&mut Book, Time) -> T) -> Option<T> {
+        let mut book = Grip(self.book.lock().ok()?, Intact::No);
+        let result = act(&mut book.0, self.epoch.now());
+        book.1 = Intact::Yes;
+        Some(result)
     }
 
     fn lock(&self) -> MutexGuard<'_, Book> {

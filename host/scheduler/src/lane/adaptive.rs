@@ -41,6 +41,7 @@ use crate::knee::Knee;
 use crate::pace::Pace;
 use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
+use crate::shared::{Portion, Visit};
 use crate::time::{Time, nanos};
 use crate::trust::Trust;
 use crate::tuning::adaptive::{AT_ONCE, BURST, SPELL, SPELL_SHARE};
@@ -214,7 +215,7 @@ impl Adaptive {
 
     /// Whether an attempt is not due yet by what was found by trying.
     fn check_rate(&self, now: Time) -> Option<Verdict> {
-        let due = self.pace.due().max(self.allowance.due());
+        let due = self.pace.due().max(self.allowance.due(now));
         let interval = self.interval().filter(|_| due > now)?;
         Some(Verdict::until(due, Why::Pace { interval }))
     }
@@ -395,6 +396,18 @@ impl Strategy for Adaptive {
         self.bursts.leave(flight.note.order);
         self.knee.gone(flight.among);
         self.gate.lost_probe(flight.sent_at);
+    }
+
+    fn visit(&mut self, now: Time, is_waiting: bool) -> Option<Visit> {
+        let is_shut = self.gate.blocked_until().is_some_and(|until| until > now);
+        Some(self.allowance.visit(now, is_waiting && !is_shut))
+    }
+
+    fn hear(&mut self, asked: Time, now: Time, portion: &Portion) {
+        if self.allowance.hear(asked, now, portion) {
+            self.pace = Pace::default();
+            self.window.free(now);
+        }
     }
 
     fn gate(&self) -> Option<&Gate> {

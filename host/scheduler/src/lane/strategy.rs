@@ -14,6 +14,7 @@ use crate::gate::Gate;
 use crate::job::{End, LaneId, Refusal};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
+use crate::shared::{Portion, Visit};
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::ASSUMED_WINDOW as MINUTE;
 use crate::view::Why;
@@ -112,6 +113,15 @@ pub(crate) trait Strategy: Debug + Send {
 
     /// Takes in that nobody wants the answer of an attempt.
     fn cancelled(&mut self, _flight: &Flight) {}
+
+    /// What to tell others that use the same quota; `None`: nothing is found out. `is_waiting`: there is more
+    /// to be sent.
+    fn visit(&mut self, _now: Time, _is_waiting: bool) -> Option<Visit> {
+        None
+    }
+
+    /// Takes in what others told to a visit whose words are of `asked`.
+    fn hear(&mut self, _asked: Time, _now: Time, _portion: &Portion) {}
 
     /// Whether the lane is open; `None`: it is, always, and does not wait after refusals.
     fn gate(&self) -> Option<&Gate> {

@@ -55,6 +55,17 @@ struct Entry {
     amount: u64,
 }
 
+/// What settling changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// So much less was used than reserved.
+    Less(u64),
+    /// So much more.
+    More(u64),
+    /// The entry counted no more.
+    Late,
+}
+
 /// The log of one limit.
 #[derive(Debug, Clone)]
 pub(super) struct Rolling {
@@ -110,13 +121,13 @@ impl Rolling {
     /// Sets an entry to what was really used. An expired one stays expired.
     ///
     /// A server's word for usage may be absurd: growth ends where the sum would overflow.
-    pub(super) fn settle(&mut self, now: Time, id: EntryId, actual: u64, capacity: u64) {
+    pub(super) fn settle(&mut self, now: Time, id: EntryId, actual: u64, capacity: u64) -> Settled {
         self.prune(now);
         let Some(entry) =
             id.0.checked_sub(self.oldest)
                 .and_then(|index| self.log.get_mut(index as usize))
         else {
-            return;
+            return Settled::Late;
         };
         let slot = self.sums.slot(id.0);
         if actual <= entry.amount {
@@ -124,6 +135,7 @@ impl Rolling {
             entry.amount = actual;
             self.sums.take(slot, slack);
             self.used -= slack;
+            Settled::Less(slack)
         } else {
             let more = (actual - entry.amount).min(u64::MAX - self.used);
             let debt = more.saturating_sub(capacity.saturating_sub(self.used));
@@ -133,6 +145,7 @@ impl Rolling {
             entry.amount += more;
             self.sums.add(slot, more);
             self.used += more;
+            Settled::More(more)
         }
     }
 

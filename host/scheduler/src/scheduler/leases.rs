@@ -79,7 +79,7 @@ impl Scheduler {
         }
     }
 
-    fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
+    pub(super) fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
         let amount = |limit: &LimitId| match self.limits.limit(*limit).map(|l| l.counts) {
             Some(Counts::Tokens(_)) => amounts[Dimension::Tokens].max(1),
             Some(Counts::Requests(_) | Counts::Concurrency) | None => 1,
@@ -126,7 +126,7 @@ impl Scheduler {
     }
 
     /// Looks at the lane that waits for a limit with the oldest ticket.
-    fn rouse(&mut self, limit: LimitId) {
+    pub(super) fn rouse(&mut self, limit: LimitId) {
         let first = self.waiters.range((limit, JobId(0), LaneId(0))..).next();
         if let Some(&(_, _, lane)) = first.filter(|(other, ..)| *other == limit) {
             self.dirty.insert(lane);

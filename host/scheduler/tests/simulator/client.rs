@@ -10,16 +10,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_scheduler::{
-    Action, Class, Demand, End, Event, JobId, LaneId, Limit, LimitId, Next, Notice, Refusal,
-    Scheduler, Time,
+    Action, Class, Demand, End, Event, JobId, LaneId, Limit, LimitId, Next, Notice, Portion,
+    Refusal, Scheduler, Time,
 };
 
 use super::busy::Stalls;
 use super::idle::Idle;
 use super::plan::{Job, Plan, World};
 use super::random::Random;
-use super::server::{Answer, Charge, Server, Status};
+use super::server::{Answer, Server, Status};
 use super::watch::Watch;
+
+mod idleness;
+mod sharing;
+
+use sharing::Sharing;
 
 /// Granularity of the runtime's timers.
 const TIMER: u64 = 1_000_000;
@@ -79,6 +84,14 @@ enum Happening {
     Cancelled {
         job: usize,
     },
+    Visits {
+        lane: usize,
+    },
+    Hears {
+        lane: usize,
+        asked: Time,
+        portion: Box<Portion>,
+    },
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -106,6 +119,7 @@ struct Client {
     begun: Vec<usize>,
     next: Vec<usize>,
     stalls: Stalls,
+    sharing: Sharing,
     watch: Watch,
     /// Queued jobs of each lane.
     queues: Vec<BTreeSet<usize>>,
@@ -117,6 +131,7 @@ struct Client {
 /// Runs the scheduler through a world.
 pub(crate) fn run(world: World, way: Way) -> Run {
     let mut client = Client::new(world, way);
+    client.begin_sharing();
     client.offer();
     client.act(false);
     while let Some(at) = client.next_time() {
@@ -169,6 +184,7 @@ impl Client {
             begun: vec![0; programs],
             next: vec![0; programs],
             stalls,
+            sharing: Sharing::default(),
         }
     }
 
@@ -182,19 +198,6 @@ impl Client {
             let at = self.now.since(Time::ZERO);
             let line = format!("{:>12.6}  {}", at.as_secs_f64(), line());
             self.run.trace.push(line);
-        }
-    }
-
-    fn longest_idle(&self) -> Option<Duration> {
-        self.idle.iter().filter_map(Idle::longest).max()
-    }
-
-    /// Says in the trace when the idle time has grown by another tenth of a second.
-    fn note_idleness(&mut self) {
-        let longest = self.longest_idle().unwrap_or_default();
-        if longest >= self.idle_noted + Duration::from_millis(100) {
-            self.idle_noted = longest;
-            self.note(|| format!("idle for {longest:?} with work and credit"));
         }
     }
 
@@ -251,6 +254,18 @@ impl Client {
                 true
             }
             Happening::Cancelled { job } => self.cancel(job),
+            Happening::Visits { lane } => {
+                self.visits(lane);
+                true
+            }
+            Happening::Hears {
+                lane,
+                asked,
+                portion,
+            } => {
+                self.hears(lane, asked, &portion);
+                true
+            }
         }
     }
 
@@ -463,27 +478,5 @@ impl Client {
             }
             self.note(|| format!("lane {}: {} {event:?}", lane.index(), event.name()));
         }
-    }
-
-    /// Notes since when the lane could send but doesn't.
-    fn measure_idleness(&mut self, lane: usize, sent: bool) {
-        if !self.idle[lane].runs(self.now) {
-            return;
-        }
-        let credit = self.queues[lane].first().copied().and_then(|head| {
-            let server = &mut self.servers[self.plan.lanes[lane].server];
-            server.advance(self.now);
-            let head = self.jobs[head].charge;
-            let guard = server.guard(head);
-            let on_the_way = self.idle[lane].on_the_way();
-            let wanted = Charge {
-                requests: on_the_way.requests + head.requests + guard.requests,
-                tokens: on_the_way.tokens + head.tokens + guard.tokens,
-            };
-            let opens = server.opens(self.now, wanted)?;
-            // It has to be there then.
-            Some(opens.before(self.plan.delay))
-        });
-        self.idle[lane].look(self.now, sent, credit);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 32] = [
+pub(crate) const KNOWN: [Known; 35] = [
     known("token bucket, 1.5 s", one_call()),
     known("fixed window, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
@@ -129,9 +129,21 @@ pub(crate) const KNOWN: [Known; 32] = [
             "a window of 1 s and resets in whole seconds: nothing tells how it refills",
         ),
     ),
-    known("two runs, fixed 50 a second", shared(300, 50)),
-    known("two runs, sliding 50 a second", shared(245, 50)),
-    known("two runs, bucket 50 a second", shared(213, 50)),
+    known("two runs, fixed 50 a second", shared(300, 50, APART)),
+    known("two runs, sliding 50 a second", shared(245, 50, APART)),
+    known("two runs, bucket 50 a second", shared(213, 50, APART)),
+    known(
+        "our own second process, fixed 50 a second",
+        shared(222, 30, WINDOWS),
+    ),
+    known(
+        "our own second process, sliding 50 a second",
+        shared(200, 30, WINDOWS),
+    ),
+    known(
+        "our own second process, bucket 50 a second",
+        shared(213, 50, "what is no window is not shared"),
+    ),
     known("busy: fixed 50 a second", shares(203, 50, WINDOWS)),
     known("busy: sliding 50 a second", shares(190, 50, WINDOWS)),
     known("busy: sliding, retry-after in s", shares(120, 50, WINDOWS)),
@@ -139,6 +151,9 @@ pub(crate) const KNOWN: [Known; 32] = [
 
 /// Why a short run in undeclared windows loses a tenth and more.
 const WINDOWS: &str = "in ten windows, two are spent on finding out how many and how long";
+
+/// Why two runs on two machines lose more.
+const APART: &str = "two runs don't know of each other";
 
 /// Why a lane without `-j` is slower to fill many slots.
 const SLOTS: &str =
@@ -164,10 +179,10 @@ const fn shares(regret: u64, wasted: u64, why: &'static str) -> Gate {
 }
 
 /// Two programs beside each other, by their regret and waste.
-const fn shared(regret: u64, wasted: u64) -> Gate {
+const fn shared(regret: u64, wasted: u64, why: &'static str) -> Gate {
     Gate {
         fairness: Some(Share::tenths(900)),
-        ..shares(regret, wasted, "two runs don't know of each other")
+        ..shares(regret, wasted, why)
     }
 }
 

@@ -133,6 +133,8 @@ pub(crate) struct Plan {
     pub(crate) parallel: usize,
     /// Each lane belongs to a program of its own, with `-j` jobs of its own: two runs on one key.
     pub(crate) apart: bool,
+    /// These programs share what they find out, through a file.
+    pub(crate) shares: bool,
     /// Time limit of a request, after which the client gives it up; the server does not.
     pub(crate) timeout: Option<Duration>,
     /// What else the client's machine does.
@@ -216,6 +218,7 @@ impl Plan {
             jobs,
             parallel: 256,
             apart: false,
+            shares: false,
             timeout: None,
             busy: None,
             delay: Duration::from_millis(20),

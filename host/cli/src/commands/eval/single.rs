@@ -73,6 +73,7 @@ pub(in crate::commands) fn single(
     let request = RunRequest {
         store,
         cache: None,
+        quotas: None,
         exchanges,
         consumers: vec![Box::new(seen.clone())],
         interrupts: Interrupts::new(),

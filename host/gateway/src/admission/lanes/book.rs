@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use runner_scheduler::{
@@ -19,6 +20,7 @@ use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
 use super::summary::LaneSummary;
+use super::together::{Common, FIRST_PORTION};
 use crate::lane::{Lane, MOST_LANES};
 use crate::observer::{LaneNotice, LaneStanding, Observer};
 use crate::policy::masker::Masker;
@@ -39,6 +41,8 @@ pub(super) struct Book {
     lanes: Vec<Page>,
     names: HashMap<String, u32>,
     limits: HashMap<String, LimitId>,
+    /// Is told of what other programs may use, too, if somebody shares it with them.
+    pub(super) commons: Option<Sender<Common>>,
     /// Turns that wait for a verdict.
     waiting: HashMap<JobId, (LaneId, oneshot::Sender<Verdict>)>,
     /// Changes of standings that are not told yet.
@@ -70,6 +74,7 @@ impl Book {
             lanes: Vec::new(),
             names: HashMap::new(),
             limits: HashMap::new(),
+            commons: None,
             waiting: HashMap::new(),
             changes: Vec::new(),
             look_at: None,
@@ -105,6 +110,10 @@ impl Book {
         };
         let name = self.unique(name);
         let id = self.scheduler.open(policy);
+        if let Some(commons) = self.commons.as_ref().filter(|_| !full) {
+            // Should nobody hear it, nothing is shared.
+            drop(commons.send(Common::lane(id, key)));
+        }
         self.keys.insert(own.clone(), id);
         self.lanes.push(Page {
             id,
@@ -130,8 +139,13 @@ impl Book {
         }
     }
 
-    /// Returns the machine's ids of these limits, declared if need be.
-    pub(super) fn limits(&mut self, limits: &[Arc<Limit>]) -> Arc<[LimitId]> {
+    /// Returns the machine's ids of these limits, declared if need be, for a request of this lane.
+    pub(super) fn limits(
+        &mut self,
+        now: Time,
+        limits: &[Arc<Limit>],
+        lane: &Lane,
+    ) -> Arc<[LimitId]> {
         if limits.is_empty() {
             return Arc::default();
         }
@@ -140,6 +154,12 @@ impl Book {
                 return id;
             }
             let id = self.scheduler.declare((**limit).clone());
+            if let Some(commons) = &self.commons
+                && let Some(common) = Common::limit(id, limit, lane)
+                && commons.send(common).is_ok()
+            {
+                self.scheduler.expect(now, id, FIRST_PORTION);
+            }
             self.limits.insert(limit.name.clone(), id);
             id
         };

@@ -38,7 +38,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn lanes() -> (Arc<Lanes>, Arc<Told>) {
     let told = Arc::new(Told::default());
-    (Arc::new(Lanes::new(7, told.clone())), told)
+    (Arc::new(Lanes::new(7, told.clone(), None)), told)
 }
 
 /// Whoever sends exchanges.

@@ -157,11 +157,12 @@ pub(crate) fn unlearnt() -> Vec<Scenario> {
     all
 }
 
-/// Two programs that use one key and don't know of each other.
+/// Two programs that use one key: on two machines they don't know of each other, on one they share.
 pub(crate) fn two_runs() -> Vec<Scenario> {
-    let two = |ask, shape| {
+    let two = |shares, ask, shape| {
         let plan = Plan {
             apart: true,
+            shares,
             ..fifty(Style::Silent, ask, shape)
         };
         let lane: LanePlan = plan.lanes[0].clone();
@@ -177,17 +178,32 @@ pub(crate) fn two_runs() -> Vec<Scenario> {
     vec![
         scenario(
             "two runs, fixed 50 a second",
-            two(Ask::Nothing, fixed()),
+            two(false, Ask::Nothing, fixed()),
             gate,
         ),
         scenario(
             "two runs, sliding 50 a second",
-            two(Ask::Nothing, sliding()),
+            two(false, Ask::Nothing, sliding()),
             gate,
         ),
         scenario(
             "two runs, bucket 50 a second",
-            two(Ask::Nothing, bucket()),
+            two(false, Ask::Nothing, bucket()),
+            gate,
+        ),
+        scenario(
+            "our own second process, fixed 50 a second",
+            two(true, Ask::Nothing, fixed()),
+            gate,
+        ),
+        scenario(
+            "our own second process, sliding 50 a second",
+            two(true, Ask::Nothing, sliding()),
+            gate,
+        ),
+        scenario(
+            "our own second process, bucket 50 a second",
+            two(true, Ask::Nothing, bucket()),
             gate,
         ),
     ]

@@ -21,7 +21,7 @@ use crate::policy::LanePolicy;
 use crate::retry::{self, Attempted, Tries};
 use crate::sent::Amounts;
 use crate::time::Time;
-use crate::tuning::retry::OWN_REFUSALS;
+use crate::tuning::retry::{OWN_AFTER, OWN_REFUSALS};
 use crate::view::{View, Wait, Why};
 
 mod leases;
@@ -202,9 +202,13 @@ impl Scheduler {
         let others_pass = ended
             .failed
             .is_some_and(|first| lane.has_worked_since(first));
-        // Refused again and again while others pass: that is no limit of the lane's, and teaches it none.
+        // Refused again and again while others pass, for longer than a limit of tokens a minute keeps a large
+        // one waiting that may pass: that is no limit of the lane's, and teaches it none.
         let often = ended.tries.retries() >= OWN_REFUSALS;
-        let is_own = end.class == Class::Throttled && often && others_pass;
+        let long = ended
+            .failed
+            .is_some_and(|first| self.now.since(first) >= OWN_AFTER);
+        let is_own = end.class == Class::Throttled && often && long && others_pass;
         let class = if is_own { Class::Permanent } else { end.class };
         let (amounts, taught) = (ended.amounts, End { class, ..*end });
         let (lane, mut around) = self.lane(id);

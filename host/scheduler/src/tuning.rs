@@ -418,6 +418,8 @@ pub(crate) mod adaptive {
 
 /// Of `retry`.
 pub(crate) mod retry {
+    use std::time::Duration;
+
     /// Refusals that a job survives (published).
     /// Pinned by the test `being_refused_uses_no_retries_but_has_an_end`.
     pub(crate) const MOST_REFUSALS: u32 = 20;
@@ -427,6 +429,10 @@ pub(crate) mod retry {
     ///
     /// Pinned by the gate of "10 s slices, 1.5 s".
     pub(crate) const OWN_REFUSALS: u32 = 3;
+
+    /// How long a job must have been refused by then: three windows of a minute.
+    /// Pinned by the test `a_large_job_that_small_ones_overtake_is_not_to_blame`.
+    pub(crate) const OWN_AFTER: Duration = Duration::from_mins(3);
 
     /// Retry tokens at first and at most (published).
     /// Pinned by the test `a_hundred_retries_spend_all_tokens_and_five_successes_buy_one`.

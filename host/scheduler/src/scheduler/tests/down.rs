@@ -146,6 +146,42 @@ fn jobs_that_a_server_fails_on_cost_themselves_wherever_they_stand() {
     }
 }
 
+/// A limit of tokens a minute refuses a large request while small ones pass, and lets it pass at last.
+#[test]
+fn a_large_job_that_small_ones_overtake_is_not_to_blame() {
+    let (mut rig, lane) = Rig::with(slots(4));
+    let large = rig.offer(lane);
+    let mut refused = 0;
+    loop {
+        rig.offer(lane);
+        let actions = rig.actions();
+        if actions.is_empty() {
+            rig.now = rig.wake().expect("something is left to do");
+        }
+        for action in actions {
+            let Action::Start(job) = action else {
+                panic!("nothing is refused: {action:?}")
+            };
+            rig.now += 1_000;
+            if job != large {
+                rig.ends(job, Class::Ok);
+            } else if rig.now < 60_000 {
+                refused += 1;
+                let next = rig.ends(job, Class::Throttled);
+                assert_ne!(
+                    next,
+                    Next::Return,
+                    "after {refused} refusals, {} ms",
+                    rig.now
+                );
+            } else {
+                assert!(refused > 5, "{refused}");
+                return;
+            }
+        }
+    }
+}
+
 #[test]
 fn a_probe_that_is_answered_brings_the_lane_back() {
     let (mut rig, lane) = given_up();

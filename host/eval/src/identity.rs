@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
@@ -149,6 +150,7 @@ impl Identities {
                 (budget.tokens, budget.time.map(|it| it.as_secs()))
             }),
             extensions: &self.extensions,
+            of_data: of_data(case),
         };
         let mut content = json(&content);
         // What nowhere says the name of a filter doesn't call it.
@@ -199,9 +201,20 @@ struct Content<'a> {
     budget: Option<(Option<u64>, Option<u64>)>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     extensions: &'a [Value],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_data: Option<&'a Path>,
 }
 
 type Fields = Map<String, Value>;
+
+/// The data file of a case that others of its file give something, or that gives them something: an equal row of
+/// another file is given something else.
+fn of_data(case: &Case) -> Option<&Path> {
+    let needs = case.needs.as_deref()?;
+    let is_tied = !needs.reads.is_empty() || !needs.writes.is_empty();
+    let data = case.test.data.as_ref().filter(|_| is_tied)?;
+    Some(&data.shown)
+}
 
 /// The code of a case, if it has any: its files change without the config that names them.
 fn code(case: &Case) -> Option<Vec<Option<Value>>> {

@@ -141,11 +141,13 @@ pub(crate) fn of_file(
         return reading.findings.error(at.clone(), message);
     }
     let asked = file::read(path, at, origin, reading);
+    let data = reading.files.data(path).data_file().cloned();
     for (index, asked) in (0..).zip(asked) {
         if reading.findings.has_stopped() {
             return;
         }
-        let (draft, question) = drafted(index, asked, manner);
+        let (mut draft, question) = drafted(index, asked, manner);
+        draft.data.clone_from(&data);
         each(Test {
             question: Some(Arc::new(question)),
             ..reader.finish(default, draft)

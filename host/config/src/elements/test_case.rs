@@ -71,7 +71,7 @@ pub(crate) struct Draft {
     /// Whether `options.prefix` or `suffix` is data's.
     affixes_are_data: bool,
     /// The data file of which it is a row.
-    data: Option<Arc<DataFile>>,
+    pub(crate) data: Option<Arc<DataFile>>,
     /// What multiplies its cases and is a data file's word.
     multiplied: Multiplied,
     /// `options.provider`.

@@ -13,6 +13,10 @@ pub struct Catalog {
     pub assertion_types: BTreeMap<String, String>,
     /// Those of them that ask models.
     pub asking_types: BTreeSet<String>,
+    /// Those of somebody else's plugins that are not called after their plugin, and so could be any word: a cell of
+    /// a CSV file does not mean one. An answer that begins like that (`https://…`, `yes`) would else be graded by
+    /// whoever claims the word.
+    pub wordlike_types: BTreeSet<String>,
     /// Language of code (`javascript`) → extensions of its files, without the dot. Each is an
     /// assertion type, too.
     pub script_languages: BTreeMap<String, Vec<String>>,

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -220,6 +220,7 @@ pub(crate) fn catalog() -> Catalog {
     Catalog {
         provider_prefixes,
         assertion_types,
+        wordlike_types: BTreeSet::new(),
         asking_types: asking.map(str::to_owned).into(),
         script_languages: [(
             "javascript".to_owned(),

@@ -148,6 +148,11 @@ pub(crate) fn parse<'a>(text: &str, types: impl Iterator<Item = &'a str> + Clone
     }
 }
 
+/// Whether a text means one of these types.
+pub(crate) fn names_type<'a>(text: &str, types: impl Iterator<Item = &'a str>) -> bool {
+    typed(text, types).is_some()
+}
+
 /// The type of a file with a program.
 fn program_type(text: &str) -> Option<&'static str> {
     let path = super::program(names_file(text).then_some(text)?)?;

@@ -1,12 +1,12 @@
 //! What the plugins of a run serve, as a config reads it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runner_config::plan::MAX_SCORE;
 use runner_config::{AbsentLanguage, Catalog};
 
-use super::PluginSet;
 use super::bundle::{Waiting, settings};
+use super::{PluginSet, Trust};
 use crate::private_door::asks_judges;
 
 impl PluginSet {
@@ -34,6 +34,7 @@ impl PluginSet {
                 })
                 .map(|(name, _)| name.clone())
                 .collect(),
+            wordlike_types: self.wordlike_types(),
             settings: self
                 .plugins
                 .iter()
@@ -60,6 +61,16 @@ impl PluginSet {
         catalog
     }
 
+    /// Types and languages of somebody else's plugins that are not called after their plugin.
+    fn wordlike_types(&self) -> BTreeSet<String> {
+        let names = self.types.iter().chain(&self.languages);
+        let wordlike = names.filter(|(name, index)| {
+            let plugin = &self.plugins[**index];
+            matches!(plugin.trust, Trust::Foreign(_)) && !is_called_after(name, &plugin.alias)
+        });
+        wordlike.map(|(name, _)| name.clone()).collect()
+    }
+
     /// Languages that nothing here runs and an absent component would.
     fn absent_languages(&self) -> BTreeMap<String, AbsentLanguage> {
         let languages = self.absent.iter().flat_map(|option| {
@@ -82,5 +93,26 @@ impl PluginSet {
         languages
             .map(|language| (language.name.clone(), language.extensions.clone()))
             .collect()
+    }
+}
+
+/// Whether a name is that of its plugin, alone or with more behind it.
+fn is_called_after(name: &str, plugin: &str) -> bool {
+    let more = name.strip_prefix(plugin);
+    more.is_some_and(|more| more.is_empty() || more.starts_with(['-', '/', ':']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_that_is_called_after_its_plugin_begins_with_the_whole_name() {
+        for name in ["acme", "acme-tone", "acme/tone", "acme:tone"] {
+            assert!(is_called_after(name, "acme"), "{name}");
+        }
+        for name in ["https", "acmetone", "ac", "not-acme", ""] {
+            assert!(!is_called_after(name, "acme"), "{name}");
+        }
     }
 }

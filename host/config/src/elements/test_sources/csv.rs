@@ -223,13 +223,21 @@ impl File<'_> {
         metric: Option<Node>,
         mark: Mark,
     ) -> Fields {
-        let served = self
-            .reading
-            .catalog
-            .assertion_types
-            .keys()
-            .map(String::as_str);
-        let written = assertion_text::parse(cell, served.chain(PROMPTFOO_TYPES));
+        let catalog = self.reading.catalog;
+        let wordlike = &catalog.wordlike_types;
+        let served = catalog.assertion_types.keys();
+        let served = served.filter(|name| !wordlike.contains(*name));
+        let types = served.map(String::as_str).chain(PROMPTFOO_TYPES);
+        let written = assertion_text::parse(cell, types);
+        if assertion_text::names_type(cell, wordlike.iter().map(String::as_str))
+            && written.kind == "equals"
+        {
+            self.reading.findings.warn(
+                self.at(mark.line),
+                "a plugin's type that is not called after the plugin is none in a cell: the output must equal the whole text",
+                Some("write the assertion in the config to have it graded by the plugin".to_owned()),
+            );
+        }
         if let Some(meant) = &written.meant {
             let head = cell.split(':').next().unwrap_or(cell);
             let message =

@@ -142,6 +142,26 @@ fn expected_texts_are_assertions() {
     assert_eq!(assertions(&folder.plan()), expected);
 }
 
+/// Else a plugin would grade whatever begins with a word that it claims.
+#[test]
+fn a_plugin_s_type_that_could_be_any_word_is_a_text_in_a_cell() {
+    let csv = "v,__expected\n1,https://a.example\n2,not-yes\n3,is-json\n4,Yes\n";
+    let mut folder = folder("t.csv").file("t.csv", csv);
+    for name in ["https", "yes"] {
+        let types = &mut folder.catalog.assertion_types;
+        types.insert(name.to_owned(), "evil".to_owned());
+        folder.catalog.wordlike_types.insert(name.to_owned());
+    }
+    let expected = [
+        json!(["equals", "https://a.example", null, null]),
+        json!(["equals", "not-yes", null, null]),
+        json!(["is-json", null, null, null]),
+        json!(["equals", "Yes", null, null]),
+    ];
+    assert_eq!(assertions(&folder.plan()), expected);
+    assert_eq!(folder.warnings().len(), 2, "{:?}", folder.warnings());
+}
+
 #[test]
 fn the_delimiter_is_a_matter_of_the_environment() {
     let folder = folder("t.csv")

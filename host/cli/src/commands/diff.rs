@@ -187,6 +187,17 @@ impl<'a> Comparison<'a> {
             let (record, ended) = read(&row?)?;
             index.add(&record, ended);
         }
+        let partner = |record: &CaseRecord| {
+            let partner = self.partners.get(record.prompt_idx as usize);
+            partner.copied().flatten().map(|column| column as u32)
+        };
+        for row in self.store.rows(&self.after.info.id)? {
+            let (record, _) = read(&row?)?;
+            if let Some(column) = partner(&record) {
+                index.expect(&record, column);
+            }
+        }
+        index.ready();
         let mut totals = Totals {
             columns: vec![Sums::default(); self.after.columns.len()],
             causes: ["prompt", "plugin", "grader", "config"]
@@ -198,8 +209,7 @@ impl<'a> Comparison<'a> {
         for row in self.store.rows(&self.after.info.id)? {
             let (record, after) = read(&row?)?;
             let column = record.prompt_idx as usize;
-            let partner = self.partners.get(column).copied().flatten();
-            let before = partner.and_then(|partner| index.claim(&record, partner as u32));
+            let before = partner(&record).and_then(|column| index.claim(&record, column));
             let Some(before) = &before else {
                 totals.only_after += 1;
                 continue;

@@ -3,7 +3,7 @@
 //! What makes a case the same one is said in [`pairing`]. Of the earlier run a digest and some figures of each case are kept while the
 //! later one is read (some 200 bytes), so that two runs of a million fit.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use runner_eval::record::{CaseRecord, Outcome};
@@ -143,52 +143,71 @@ pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
 }
 
 /// The cases of the earlier run that no case of the later has claimed.
+///
+/// Cases that are equal by what the user would call the same may be tested in other ways: rows of a data file may
+/// repeat those of another. So each is claimed by one that is also tested alike, as long as the later run has one;
+/// only then do equal ones pair in order.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    cases: HashMap<u128, Ended>,
-    before: Counter,
-    after: Counter,
-}
-
-/// How often a key came.
-#[derive(Debug, Default)]
-struct Counter(HashMap<u128, u32>);
-
-impl Counter {
-    /// Returns the key with its number among equal ones.
-    fn numbered(&mut self, key: u128) -> u128 {
-        let nth = self.0.entry(key).or_default();
-        *nth += 1;
-        key.wrapping_add(u128::from(*nth))
-    }
+    cases: Vec<Option<Ended>>,
+    /// What each of them is.
+    keys: Vec<(u128, u64)>,
+    /// How many the later run has of each.
+    expected: HashMap<(u128, u64), u32>,
+    /// Their numbers, in order: those that have a case which is tested alike, and the others.
+    alike: HashMap<(u128, u64), VecDeque<usize>>,
+    others: HashMap<u128, VecDeque<usize>>,
 }
 
 impl Index {
     /// Takes a case of the earlier run.
     pub(super) fn add(&mut self, record: &CaseRecord, ended: Ended) {
-        let key = key(record, record.prompt_idx);
-        let key = self.before.numbered(key);
-        self.cases.insert(key, ended);
+        self.keys.push(keys(record, record.prompt_idx));
+        self.cases.push(Some(ended));
+    }
+
+    /// Takes in that the later run has such a case; `column` is the earlier run's.
+    pub(super) fn expect(&mut self, record: &CaseRecord, column: u32) {
+        *self.expected.entry(keys(record, column)).or_default() += 1;
+    }
+
+    /// Takes in that all of the later run's cases are known.
+    pub(super) fn ready(&mut self) {
+        for (number, key) in self.keys.iter().enumerate() {
+            let expected = self.expected.get_mut(key).filter(|count| **count > 0);
+            match expected {
+                Some(count) => {
+                    *count -= 1;
+                    self.alike.entry(*key).or_default().push_back(number);
+                }
+                None => self.others.entry(key.0).or_default().push_back(number),
+            }
+        }
     }
 
     /// Takes the partner of a case of the later run; `column` is the earlier run's.
     pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<Ended> {
-        let key = self.after.numbered(key(record, column));
-        self.cases.remove(&key)
+        let key = keys(record, column);
+        let alike = self.alike.get_mut(&key).and_then(VecDeque::pop_front);
+        let number = alike.or_else(|| self.others.get_mut(&key.0)?.pop_front())?;
+        self.cases[number].take()
     }
 
     /// The cases that are left, in index order.
     pub(super) fn rest(self) -> Vec<Ended> {
-        let mut rest: Vec<Ended> = self.cases.into_values().collect();
+        let mut rest: Vec<Ended> = self.cases.into_iter().flatten().collect();
         rest.sort_unstable_by_key(|ended| (ended.test_idx, ended.prompt_idx));
         rest
     }
 }
 
-/// What the case is, and its column, each in bits of its own.
-fn key(record: &CaseRecord, column: u32) -> u128 {
+/// What the case is, with its column in bits of its own, and how it is tested.
+fn keys(record: &CaseRecord, column: u32) -> (u128, u64) {
     let content = pairing::content(&record.test_case, &record.vars, record.repeat_index);
-    content.wrapping_add(u128::from(column) << 64)
+    (
+        content.wrapping_add(u128::from(column) << 64),
+        hash(record.test_case.to_string()),
+    )
 }
 
 #[cfg(test)]
@@ -227,7 +246,9 @@ mod tests {
         twin.test_idx = 5;
         for record in [record(0, 0, Outcome::Passed, "a"), twin.clone()] {
             index.add(&record, Ended::of(&record, None));
+            index.expect(&record, 0);
         }
+        index.ready();
         let first = index.claim(&twin, 0).expect("equal");
         assert_eq!(first.test_idx, 0, "equal cases pair in order");
         assert_eq!(index.claim(&twin, 0).map(|ended| ended.test_idx), Some(5));
@@ -236,15 +257,38 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_repeats_another_s_variables_does_not_take_its_partner() {
+        let own = record(0, 0, Outcome::Passed, "a");
+        let mut strange = own.clone();
+        strange.test_idx = 1;
+        strange.test_case["assert"] = json!([{ "type": "regex", "value": "." }]);
+        let later = [&strange, &own];
+        let mut index = Index::default();
+        index.add(&own, Ended::of(&own, None));
+        for record in later {
+            index.expect(record, 0);
+        }
+        index.ready();
+        let claimed = later.map(|record| index.claim(record, 0).is_some());
+        assert_eq!(claimed, [false, true]);
+        // A test that was changed is the same case for all that.
+        let mut index = Index::default();
+        index.add(&own, Ended::of(&own, None));
+        index.expect(&strange, 0);
+        index.ready();
+        assert!(index.claim(&strange, 0).is_some());
+    }
+
+    #[test]
     fn the_order_of_variables_is_nothing_and_their_values_are_all() {
         let mut one = record(0, 0, Outcome::Passed, "a");
         Arc::make_mut(&mut one.vars).insert("more".to_owned(), json!(1));
         let mut other = one.clone();
         other.vars = Arc::new((*one.vars).clone().into_iter().rev().collect());
-        assert_eq!(key(&one, 0), key(&other, 0));
-        assert_ne!(key(&one, 0), key(&one, 1));
+        assert_eq!(keys(&one, 0), keys(&other, 0));
+        assert_ne!(keys(&one, 0), keys(&one, 1));
         Arc::make_mut(&mut other.vars).insert("more".to_owned(), json!(2));
-        assert_ne!(key(&one, 0), key(&other, 0));
+        assert_ne!(keys(&one, 0), keys(&other, 0));
     }
 
     #[test]

@@ -124,14 +124,14 @@ fn without_secrets_of_address(text: &str) -> Option<String> {
     let (rest, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
     let (place, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
     let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
-    let host = match host
-        .rsplit_once('@')
-        .map(|(user, host)| (user.split_once(':'), host))
-    {
-        Some((Some((user, password)), host)) if is_plain(password) => {
-            format!("{user}:{HIDDEN}@{host}")
-        }
-        _ => host.to_owned(),
+    let host = match host.rsplit_once('@') {
+        Some((user, host)) => match user.split_once(':') {
+            Some((user, password)) if is_plain(password) => format!("{user}:{HIDDEN}@{host}"),
+            // Alone it is a token.
+            None if is_plain(user) => format!("{HIDDEN}@{host}"),
+            _ => format!("{user}@{host}"),
+        },
+        None => host.to_owned(),
     };
     let shown = |pair: &str| match pair.split_once('=') {
         Some((name, value)) if is_plain(value) && is_secret_parameter(name) => {
@@ -148,7 +148,9 @@ fn without_secrets_of_address(text: &str) -> Option<String> {
 /// Whether a query parameter, with the `?` before it if it is the first, is named like a secret.
 fn is_secret_parameter(name: &str) -> bool {
     let name = name.trim_start_matches('?');
-    is_secret_variable(name) || matches!(name, "sig" | "signature")
+    let plain = plain_name(name);
+    let signs = ["signature", "sig", "sas", "jwt", "code"];
+    is_secret_variable(name) || signs.iter().any(|end| plain.ends_with(end))
 }
 
 /// Whether a key is named like a secret.
@@ -197,9 +199,9 @@ mod tests {
     fn no_secret_of_a_provider_s_address_headers_or_query_is_shown() {
         let provider = |secret: &str| {
             json!({"providers": [{
-                "id": format!("http://u:{secret}@h/a?q=1&api_key={secret}&sig={secret}#f"),
+                "id": format!("http://u:{secret}@h/a?q=1&api_key={secret}&X-Amz-Signature={secret}#f"),
                 "config": {
-                    "url": format!("https://h?key={secret}"),
+                    "url": format!("https://{secret}@h?key={secret}"),
                     "headers": {"Cookie": secret, "X-Auth": secret, "Accept": "a/b"},
                     "queryParams": {"key": secret, "page": "2"},
                     "other": "https://h/{{ env.A }}?key={{ env.KEY }}",

@@ -50,10 +50,16 @@ struct Share {
     in_flight: usize,
 }
 
+impl Share {
+    fn is_idle(&self) -> bool {
+        self.in_flight == 0 && self.ready.is_empty()
+    }
+}
+
 /// The cases that may start, and how many have started.
 #[derive(Debug, Default)]
 pub(super) struct Ready {
-    /// Each that has a case of either kind.
+    /// Each that has, or had, a case.
     shares: HashMap<ShareOf, Share>,
     ready: usize,
 }
@@ -68,7 +74,10 @@ impl Ready {
     /// Takes out the next case: the first of those that have not used up their share, else the first of the one
     /// that has the fewest in flight.
     pub(super) fn start(&mut self, free: Free) -> Option<CaseId> {
-        let share = free.slots.div_ceil(self.shares.len().max(1));
+        // Who has nothing at the moment may have the next that comes.
+        let shares = self.shares.values();
+        let rivals = shares.filter(|it| !free.beyond_share || !it.is_idle());
+        let share = free.slots.div_ceil(rivals.count().max(1));
         let (of, _) = self
             .waiting(free)
             .filter(|(_, in_flight, _)| *in_flight < share)
@@ -100,9 +109,6 @@ impl Ready {
     pub(super) fn ended(&mut self, of: ShareOf) {
         let share = self.shares.get_mut(&of).expect("its case is in flight");
         share.in_flight -= 1;
-        if share.in_flight == 0 && share.ready.is_empty() {
-            self.shares.remove(&of);
-        }
     }
 
     /// Cases that may start.

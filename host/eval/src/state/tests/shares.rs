@@ -40,6 +40,24 @@ fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
 }
 
 #[test]
+fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
+    let case = |row, provider| Planned {
+        provider,
+        ..planned(at(row, provider))
+    };
+    let mut state = State::new(bounds(4));
+    state.on(Duration::ZERO, Input::Wake);
+    for (row, provider) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        state.on(Duration::ZERO, Input::Next(Some(case(row, provider))));
+    }
+    for row in [0, 1] {
+        state.on(SECOND, ended(at(row, 1)));
+    }
+    let commands = state.on(SECOND, Input::Next(Some(case(2, 0))));
+    assert_eq!(commands, [Command::Next], "the other's next may follow");
+}
+
+#[test]
 fn a_provider_that_is_alone_has_all_places_at_once() {
     let mut state = full(bounds(6));
     assert_eq!(state.in_flight(), 6);

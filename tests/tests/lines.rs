@@ -56,7 +56,8 @@ fn loud_run() -> Finished {
         } else {
             Answer::text(&text)
         };
-        Some(answer.after(Duration::from_millis(number % 5)))
+        // Longer than a run may take that has no progress to tell.
+        Some(answer.after(Duration::from_millis(500 + number % 5)))
     });
     Run::new()
         .config(

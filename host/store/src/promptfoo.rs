@@ -359,7 +359,7 @@ mod tests {
         let file = PromptfooFile::open(&path).expect("it is one");
         let read = file.rows("a", &mut |_| -> Result<(), ()> { Ok(()) });
         assert!(read.is_err());
-        let made_up = "CREATE TABLE evals (id); CREATE TABLE eval_results (eval_id TEXT, id TEXT AS (hex(randomblob(500000000))));
+        let made_up = "CREATE TABLE evals (id); CREATE TABLE eval_results (eval_id TEXT, id TEXT AS (hex(zeroblob(500000000))));
             INSERT INTO evals VALUES ('a'); INSERT INTO eval_results VALUES ('a');";
         let (_keep, path) = made(made_up);
         let file = PromptfooFile::open(&path).expect("it is one");

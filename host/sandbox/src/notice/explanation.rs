@@ -152,7 +152,7 @@ const TABLE: [(Code, Explanation); 30] = [
     ),
     row(
         Code::C101,
-        "The plugin crashed.",
+        "The plugin's code crashed.",
         "Its own code failed: it panicked, read outside its memory, exited, or opened more streams than it may. Only this row is an error; the next call gets a fresh instance.",
         "Report it to the plugin's author with the row that causes it. `runner plugin call` makes the same call alone.",
     ),

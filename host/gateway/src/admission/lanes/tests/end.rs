@@ -47,7 +47,7 @@ async fn a_blocked_lane_is_drained_at_once_and_nothing_is_told_to_wait_any_more(
     let (lanes, told) = lanes();
     let mut turn = Caller::of("gpt").enter(&lanes);
     assert_eq!(turn.wait().await, Ok(()));
-    turn.finish(Class::Throttled, &asks_for(Duration::from_hours(1)), None);
+    turn.finish(Class::Throttled, &asks_for(Duration::from_mins(10)), None);
     assert!(timeout(ms(400), turn.wait()).await.is_err());
     assert!(locked(&told.standings)[0].wait.is_some());
     let before = Instant::now();

@@ -76,7 +76,7 @@ fn a_config_that_runs_as_it_is_is_told_so() {
     told.expect_code(0);
     assert!(
         told.stdout
-            .starts_with("promptfooconfig.yaml shows signs of 0 differences")
+            .starts_with("promptfooconfig.yaml shows no sign of a difference")
     );
     assert!(
         told.stdout.ends_with("\n`runner eval` accepts it.\n"),

@@ -176,8 +176,13 @@ fn told(found: &Found, all: bool) -> String {
     let mut text = String::new();
     // Writing to a string can't fail.
     let name = visible::line(&found.config);
-    let count = figures::counted(found.met.len() as u64, "difference", "differences");
-    let _ = writeln!(text, "{name} shows signs of {count} from promptfoo.");
+    let _ = match found.met.len() as u64 {
+        0 => writeln!(text, "{name} shows no sign of a difference from promptfoo."),
+        met => {
+            let count = figures::counted(met, "difference", "differences");
+            writeln!(text, "{name} shows signs of {count} from promptfoo.")
+        }
+    };
     for (difference, at) in &found.met {
         let at: Vec<_> = at.iter().map(|at| visible::line(at)).collect();
         let _ = writeln!(text, "\n{}  ({})", difference.what, at.join(", "));

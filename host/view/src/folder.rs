@@ -8,8 +8,6 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use runner_store::{RunInfo, Store, StoreError};
 
@@ -24,8 +22,6 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     form-action 'none'; base-uri 'none'";
 /// What the list of those that did not pass is asked with.
 const NOT_PASSED: &str = "?verdict=failed&verdict=error&verdict=budget-exceeded&verdict=cancelled";
-/// How long to wait before asking again whether all of a run has been read.
-const PAUSE: Duration = Duration::from_millis(50);
 
 /// Why there is no folder.
 #[derive(Debug, thiserror::Error)]
@@ -57,10 +53,8 @@ pub fn folder(
 ) -> Result<u64, FolderError> {
     let run = store.run(id)?;
     let site = Arc::new(Site::new(store));
-    // Metrics are part of the figures, and stand in the lookup.
-    while let Ok(LookedUp::Underway(..)) = site.look_up(&run) {
-        thread::sleep(PAUSE);
-    }
+    // Metrics are part of the figures, and stand in the lookup. Each call waits for it a while.
+    while let Ok(LookedUp::Underway(..)) = site.look_up(&run) {}
     let mut folder = Folder {
         site,
         at: format!("/runs/{}", segment(&run.id)),

@@ -74,10 +74,14 @@ impl Ready {
     /// Takes out the next case: the first of those that have not used up their share, else the first of the one
     /// that has the fewest in flight.
     pub(super) fn start(&mut self, free: Free) -> Option<CaseId> {
-        // Who has nothing at the moment may have the next that comes.
-        let shares = self.shares.values();
-        let rivals = shares.filter(|it| !free.beyond_share || !it.is_idle());
-        let share = free.slots.div_ceil(rivals.count().max(1));
+        let active = self.shares.values().filter(|it| !it.is_idle()).count();
+        // A provider that has nothing at the moment may have the next that comes.
+        let known = if free.beyond_share {
+            0
+        } else {
+            self.providers()
+        };
+        let share = free.slots.div_ceil(active.max(known).max(1));
         let (of, _) = self
             .waiting(free)
             .filter(|(_, in_flight, _)| *in_flight < share)
@@ -89,6 +93,18 @@ impl Ready {
         share.in_flight += 1;
         self.ready -= 1;
         Some(id)
+    }
+
+    /// Providers that have, or had, a case of either kind.
+    fn providers(&self) -> usize {
+        let is_first = |of: &&ShareOf| {
+            let plain = ShareOf {
+                compared: false,
+                ..**of
+            };
+            !of.compared || !self.shares.contains_key(&plain)
+        };
+        self.shares.keys().filter(is_first).count()
     }
 
     fn least(&self, free: Free) -> Option<(ShareOf, (Turn, CaseId))> {

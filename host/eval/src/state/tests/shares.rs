@@ -58,6 +58,22 @@ fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
 }
 
 #[test]
+fn a_provider_whose_compared_cases_have_ended_has_all_places_for_the_others() {
+    let mut state = State::new(bounds(4));
+    state.on(Duration::ZERO, Input::Wake);
+    let first = Planned {
+        compared_among: Some(1),
+        ..planned(id(0))
+    };
+    state.on(Duration::ZERO, Input::Next(Some(first)));
+    state.on(Duration::ZERO, ended(id(0)));
+    for row in 1..5 {
+        let commands = state.on(SECOND, Input::Next(Some(planned(id(row)))));
+        assert_eq!(commands[0], Command::Admit(id(row)));
+    }
+}
+
+#[test]
 fn a_provider_that_is_alone_has_all_places_at_once() {
     let mut state = full(bounds(6));
     assert_eq!(state.in_flight(), 6);

@@ -87,6 +87,8 @@ pub(crate) struct Bucket {
     last: Option<Seen>,
     leaning: i8,
     longest_reset: Duration,
+    /// Of all resets. Who writes `57.541s` now and `57s` then counts in milliseconds both times.
+    finest: Duration,
     /// When to try although there seems to be nothing, and how often that was done.
     probe_at: Time,
     probes: u32,
@@ -133,6 +135,7 @@ impl Bucket {
             last: None,
             leaning: 0,
             longest_reset: Duration::ZERO,
+            finest: Duration::MAX,
             probe_at: Time::ZERO,
             probes: 0,
             bluffs: 0,

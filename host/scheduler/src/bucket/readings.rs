@@ -39,11 +39,15 @@ impl Bucket {
         &mut self,
         now: Time,
         reading: &Reading,
-        seen: Seen,
+        mut seen: Seen,
         sent: &Sent,
     ) -> News {
         let mut news = self.resize(reading);
         self.advance(now, sent);
+        if seen.reset.is_some() {
+            self.finest = self.finest.min(seen.resolution);
+            seen.resolution = self.finest;
+        }
         self.longest_reset = self.longest_reset.max(seen.reset.unwrap_or(Duration::ZERO));
         let known_before = self.kind;
         let newest = self.last.is_none_or(|last| seen.sent_at >= last.sent_at);
@@ -169,7 +173,7 @@ impl Bucket {
     /// Follows the end of the window. In a proven fixed window: a reset that points much further is
     /// the next window's. One that points a little further is this one's and came from a request
     /// that travelled for less time: a reset counts from when the server had the request, so every
-    /// end is too early by its way.
+    /// end is too early by its way. The next request may travel faster than all of this window.
     fn follow_end(&mut self, seen: &Seen) {
         let Some(reset) = seen.reset else {
             return;
@@ -182,7 +186,8 @@ impl Bucket {
         {
             let longest = window.map_or(self.longest_reset, |known| known.max(reset));
             // Of a short window whole seconds say little, and too late an end is a window lost.
-            let new_end = seen.sent_at + reset + seen.resolution.min(longest / COARSE);
+            let coarse = seen.resolution.min(longest / COARSE);
+            let new_end = seen.sent_at + reset + coarse + JITTER / 2;
             if *end == Time::NEVER || new_end > *end + longest / 20 {
                 *end = new_end;
                 *window = Some(longest);

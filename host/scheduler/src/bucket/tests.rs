@@ -86,7 +86,24 @@ impl Client {
         (limit, remaining): (u64, u64),
         reset: Option<u64>,
     ) -> News {
-        let resolution = Duration::from_millis(1);
+        self.read_to(
+            Duration::from_millis(1),
+            ms,
+            attempt,
+            (limit, remaining),
+            reset,
+        )
+    }
+
+    /// The reset is in milliseconds and exact to `resolution`.
+    fn read_to(
+        &mut self,
+        resolution: Duration,
+        ms: u64,
+        attempt: Attempt,
+        (limit, remaining): (u64, u64),
+        reset: Option<u64>,
+    ) -> News {
         let reading = Reading {
             dimension: self.bucket.dimension,
             limit: Some(limit),
@@ -212,7 +229,7 @@ fn what_overtakes_in_a_burst_and_is_answered_first_brings_no_credit() {
 }
 
 #[test]
-fn a_window_ends_when_the_request_says_that_was_shortest_on_its_way() {
+fn a_window_ends_a_little_after_what_the_request_says_that_was_shortest_on_its_way() {
     let kind = Refill::Fixed {
         // The request that told it took 20 ms to arrive.
         end: at(980),
@@ -226,8 +243,30 @@ fn a_window_ends_when_the_request_says_that_was_shortest_on_its_way() {
     client.read(520, attempts[0], (51, 49), Some(490));
     client.read(521, attempts[1], (51, 48), Some(499));
     client.read(522, attempts[2], (51, 47), Some(485));
-    assert_eq!(client.credit(600, 1), Credit::At(at(1000)));
-    assert_eq!(client.credit(1000, 1), Credit::Now);
+    // The next may be faster than all of them, and would be refused.
+    assert_eq!(client.credit(600, 1), Credit::At(at(1005)));
+    assert_eq!(client.credit(1005, 1), Credit::Now);
+}
+
+/// One in a thousand resets of a server that counts in milliseconds has none; it put the end a second off.
+#[test]
+fn a_reset_in_whole_seconds_is_exact_where_others_are_in_milliseconds() {
+    let kind = Refill::Fixed {
+        end: at(60_000),
+        window: Some(Duration::from_mins(1)),
+        proven: true,
+    };
+    let second = Duration::from_secs(1);
+    for (first, end) in [(1, 60_006), (1000, 61_000)] {
+        let mut client = Client::knows(kind, 51);
+        let attempts: Vec<_> = (0..51).map(|_| client.send(1000, 1)).collect();
+        let resolution = Duration::from_millis(first);
+        client.read_to(resolution, 1020, attempts[0], (51, 50), Some(59_000));
+        for (attempt, left) in attempts[1..].iter().zip((0..50).rev()) {
+            client.read_to(second, 1030, *attempt, (51, left), Some(59_000));
+        }
+        assert_eq!(client.credit(1100, 1), Credit::At(at(end)), "{first} ms");
+    }
 }
 
 #[test]

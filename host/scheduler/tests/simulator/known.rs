@@ -17,9 +17,8 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 35] = [
+pub(crate) const KNOWN: [Known; 33] = [
     known("token bucket, 1.5 s", one_call()),
-    known("fixed window, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
     known("tokens charged as used", one_call()),
@@ -30,13 +29,6 @@ pub(crate) const KNOWN: [Known; 35] = [
     known(
         "insufficient_quota in one of two lanes",
         idle(130, "how it refills is known an answer later"),
-    ),
-    known(
-        "fixed window, 8 s",
-        idle(
-            1_100,
-            "the first end of a window isn't known to be one until an answer comes",
-        ),
     ),
     known(
         "sliding log, 1.5 s",

@@ -5,8 +5,7 @@
 //! read as `RUNNER_X` first and as `PROMPTFOO_X` after it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -99,6 +98,9 @@ pub(crate) const VARIABLES: &[Variable] = &[
 /// What variables of this program begin with.
 const OURS: &str = "RUNNER_";
 
+/// The largest environment file; one that somebody generated has some kilobytes.
+const MAX_ENV_FILE: u64 = 16 << 20;
+
 /// The environment of this command.
 #[derive(Clone, Default)]
 pub(crate) struct Environment(BTreeMap<String, String>);
@@ -132,7 +134,7 @@ impl Environment {
     /// When the file can't be read, or a line is no assignment.
     pub(crate) fn read_file(&mut self, path: &Path) -> Result<(), Failure> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = runner_files::text_up_to(path, MAX_ENV_FILE).map_err(|error| {
             Failure::usage(format!("can't read the environment file {shown}: {error}"))
         })?;
         let assignments = env_file::parse(&text).map_err(|line| {
@@ -246,9 +248,7 @@ fn own_text(path: &Path) -> io::Result<String> {
     if !path.symlink_metadata()?.is_file() {
         return Err(io::Error::other("it is no ordinary file"));
     }
-    let mut text = String::new();
-    File::open(path)?.take(MOST).read_to_string(&mut text)?;
-    Ok(text)
+    runner_files::text_up_to(path, MOST)
 }
 
 /// Whether a variable holds a key of some service, by the words that end such names.

@@ -51,7 +51,8 @@ pub(super) fn run(arguments: &Prices, setting: &Setting) -> Result<u8, Failure> 
 
 fn imported(path: &Path) -> Result<PriceList, Failure> {
     let shown = visible::line(&path.to_string_lossy()).into_owned();
-    let text = read(path).map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
+    let text = runner_files::text_up_to(path, MAX_BYTES)
+        .map_err(|error| Failure::usage(format!("{shown}: {error}")))?;
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date().to_string();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     PriceList::of_litellm(&text, &today, &name).map_err(|problem| {
@@ -60,13 +61,6 @@ fn imported(path: &Path) -> Result<PriceList, Failure> {
              or `model_prices_and_context_window_backup.json` of its package",
         )
     })
-}
-
-fn read(path: &Path) -> io::Result<String> {
-    if fs::metadata(path)?.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("larger than {MAX_BYTES} bytes")));
-    }
-    fs::read_to_string(path)
 }
 
 /// Reads what was imported before, for a run.

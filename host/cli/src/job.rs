@@ -2,7 +2,7 @@
 //!
 //! The service reads commands to the job from what its steps print: `::error::…` where a line begins,
 //! `##[error]…` anywhere in it. So what this program prints there for people has nothing of the kind in it, but
-//! for its own annotations. What is data stays as it is: a file, a pipe, JSON.
+//! for its own annotations. JSON escapes it (`visible::json`). What goes into a file stays as it is.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;

@@ -10,7 +10,7 @@ use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
 use crate::plan::Tests;
 use crate::read::entry::Entry;
-use crate::read::files::without_scheme;
+use crate::read::files::{has_extension, without_scheme};
 use crate::read::node::Kind;
 use crate::read::references;
 
@@ -59,11 +59,13 @@ fn one(
         return;
     };
     let findings = reading.findings;
-    references::resolve(&mut node, &shown, entry.origin, reading.files, findings);
-    if !reading.declared.fill(&mut node, &shown, findings) {
+    let holds_data = has_extension(&shown, &["json"]);
+    let origin = reading.files.origin_of(&shown, holds_data, entry.origin);
+    references::resolve(&mut node, &shown, &origin, reading.files, findings);
+    if !origin.is_data() && !reading.declared.fill(&mut node, &shown, findings) {
         return;
     }
-    let file = Entry::root(&node, &shown, entry.origin);
+    let file = Entry::root(&node, &shown, &origin);
     if matches!(node.kind, Kind::List(_)) {
         for item in file.items() {
             scenario(&item, number, tests, default, found);
@@ -176,6 +178,22 @@ mod tests {
         let begins: Vec<&str> = texts.iter().map(|text| &text[..3]).collect();
         assert_eq!(begins, ["t d", "f g", "h i", "h j"]);
         assert!(texts[3].ends_with("__scenario_1__\""), "{texts:?}");
+    }
+
+    #[test]
+    fn scenarios_of_a_json_file_are_data() {
+        let row = r#"{"vars": {"b": "{{ env.WORD }}"}, "provider": {"id": "openai:x", "config": {"apiBaseUrl": "https://in.example"}}}"#;
+        let one = format!(r#"{{"config": [{{"vars": {{"a": "f"}}}}], "tests": [{row}]}}"#);
+        let named = |name: &str| {
+            let folder = folder(&format!("[file://{name}]")).env("WORD", "w");
+            folder.file(name, &one)
+        };
+        let asked = |name: &str| named(name).requests().join("\n");
+        let of_data = "ask the provider 'openai:x' (apiBaseUrl: https://in.example;";
+        let json = asked("s.json");
+        assert!(json.contains(of_data), "{json}");
+        let yaml = asked("s.yaml");
+        assert!(!yaml.contains(of_data) && yaml != "", "{yaml}");
     }
 
     #[test]

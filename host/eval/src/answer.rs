@@ -162,9 +162,8 @@ pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
     counts.into_iter().filter_map(unbelieved).max()
 }
 
-/// The highest price of a call that is believed, in US dollars: far above any, and sums of it are
-/// still numbers that say something.
-const MOST_COST: f64 = 1e6;
+/// The highest price of a call that is believed, in US dollars: above that of any.
+const MOST_COST: f64 = 1e3;
 
 /// Caps a price that no call has. The price that was said, if one was.
 pub(crate) fn believable_cost(usd: &mut Option<f64>) -> Option<f64> {

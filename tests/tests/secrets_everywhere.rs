@@ -26,8 +26,12 @@ type Found = BTreeMap<String, Vec<u8>>;
 
 /// The secrets in the ways in which a server may say them.
 fn said() -> String {
+    said_of(&[KEY, TOKEN])
+}
+
+fn said_of(secrets: &[&str]) -> String {
     let mut said = Vec::new();
-    for secret in [KEY, TOKEN] {
+    for &secret in secrets {
         said.push(secret.to_owned());
         said.push(percent_encoded(secret));
         let json = json!({ "json": secret }).to_string();
@@ -108,6 +112,9 @@ fn telling(api: &ModelApi, gate: &Gate) {
         let asked = seen.last_user_message()?.to_owned();
         if asked.contains(RESCUED) {
             return None;
+        }
+        if asked.contains("Call") {
+            return Some(Answer::text(&said_of(&[KEY])).header("x-echo", KEY));
         }
         let told = if asked.contains("refused") {
             Answer::error(400, "bad", &said())
@@ -258,14 +265,28 @@ fn every_command(told: &mut Told) {
         "eval --no-cache --replay tape.jsonl -o replayed.json",
         "eval -j 2 -o again.json",
         "retry",
+        "export -o raw.csv --csv-raw",
+        "export --static pages",
+        "migrate",
+        "eval --no-cache --replay tape.jsonl --shard 1/2 -o 1.json",
+        "eval --no-cache --replay tape.jsonl --shard 2/2 -o 2.json",
+        "merge 1.json 2.json -o merged.json -o merged.html -o merged.csv",
+        "eval --no-cache --max-requests 4",
+        "eval --resume",
+        // Without a config nobody knows the token, so it is not told either.
+        "plugin call openai --provider openai:m --prompt Call --json --record fixtures/said.json",
+        "plugin call openai --provider openai:m --prompt Call",
+        "plugin test --plugin openai",
     ] {
         told.command(line);
     }
+    in_a_job(told);
     pages(told);
     let listed = told.command("list --json").stdout_json();
     let before = listed[1]["id"].as_str().expect("a second run");
     told.command(&format!("diff {before}"));
     told.command(&format!("diff {before} --json"));
+    told.command(&format!("diff {before} --fail-on regression:50%"));
     let listed = told.command("cache ls");
     for line in listed.stdout.lines().skip(1) {
         let key = line.split_whitespace().next().expect("a key");
@@ -283,6 +304,18 @@ fn every_command(told: &mut Told) {
             told.found.insert(format!("{name}: row {index}"), record);
         }
     }
+}
+
+/// What a job of GitHub Actions is told, and what stands in its summary.
+fn in_a_job(told: &mut Told) {
+    let job = told.run.clone().env("GITHUB_ACTIONS", "true");
+    let job = job.env("GITHUB_STEP_SUMMARY", "summary.md");
+    let person = std::mem::replace(&mut told.run, job);
+    told.command("eval --no-cache --replay tape.jsonl");
+    let summary = told.run.project().join("summary.md");
+    assert!(summary.is_file(), "a job has a summary");
+    told.command("export -o pr.md --baseline latest");
+    told.run = person;
 }
 
 /// What a browser gets that follows every link.

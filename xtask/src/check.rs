@@ -7,6 +7,7 @@ use crate::deny;
 use crate::house;
 use crate::place::Place;
 use crate::pure;
+use crate::site;
 use crate::step::{self, Failure};
 
 /// One part of the check that can be run alone.
@@ -24,14 +25,17 @@ pub(crate) enum Stage {
     Pure,
     /// What the dependencies are.
     Deny,
+    /// Documents as pages.
+    Site,
 }
 
 impl Stage {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Form,
         Self::House,
         Self::Pure,
         Self::Deny,
+        Self::Site,
         Self::Lints,
         Self::Docs,
     ];
@@ -45,6 +49,7 @@ impl Stage {
             Self::Docs => "docs",
             Self::Pure => "pure",
             Self::Deny => "deny",
+            Self::Site => "site",
         }
     }
 
@@ -71,6 +76,7 @@ pub(crate) fn run_stage(place: &Place, stage: Stage) -> Result<(), Failure> {
         Stage::Docs => docs(place),
         Stage::Pure => pure::run(place),
         Stage::Deny => deny::run(place),
+        Stage::Site => site::run(place),
     };
     result.map_err(|failure| failure.again(again))
 }

@@ -16,6 +16,7 @@ use crate::tool::{self, Tool};
 const DENY: Tool = Tool {
     name: "cargo-deny",
     version: "0.20.2",
+    features: "",
     takes: "a minute",
 };
 

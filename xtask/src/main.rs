@@ -13,6 +13,7 @@ mod deny;
 mod dist;
 mod fuzz;
 mod house;
+mod markdown;
 mod mutants;
 mod nightly;
 mod nunjucks;
@@ -23,6 +24,7 @@ mod pure;
 mod python;
 mod quickstart;
 mod sim;
+mod site;
 mod soak;
 mod step;
 mod test;
@@ -43,8 +45,9 @@ usage: cargo xtask <command>
   dist                the same, as archive and packages with licences, each tried
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
-                      scheduler and templates need no system) and deny (licences, sources and
-                      versions of the dependencies); with a stage: that one alone
+                      scheduler and templates need no system), deny (licences, sources and
+                      versions of the dependencies) and site; with a stage: that one alone
+  site                make pages of the documents, and look where their links lead
   bench [MEASURE [ARGUMENT…]]
                       measure what admission costs (overhead), and whole runs of the program:
                       CPU a case and distance to the ideal (bench), use of a quota (lanes), how
@@ -98,6 +101,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["quickstart"] => Box::new(quickstart::run),
         ["bundle"] => Box::new(bundle::run),
         ["dist"] => Box::new(dist::run),
+        ["site"] => Box::new(site::run),
         ["test"] => Box::new(test::run),
         ["bench", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();

@@ -13,6 +13,7 @@ use crate::tool::Tool;
 const MUTANTS: Tool = Tool {
     name: "cargo-mutants",
     version: "27.1.0",
+    features: "",
     takes: "a minute",
 };
 

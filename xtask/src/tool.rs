@@ -16,6 +16,8 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     /// The release.
     pub(crate) version: &'static str,
+    /// What of it is built, beyond the least; names with commas between them.
+    pub(crate) features: &'static str,
     /// How long building it takes, in words.
     pub(crate) takes: &'static str,
 }
@@ -32,14 +34,19 @@ impl Tool {
         let tools = folder(place);
         let program = tools.join(format!("bin/{name}{}", std::env::consts::EXE_SUFFIX));
         let found = Command::new(&program).arg("--version").output();
-        let wanted = format!("{name} {version}");
-        if found.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == wanted) {
+        // Some say `v1.2.3`.
+        let is_wanted = |text: &str| {
+            let said = text.trim().strip_prefix(name).map(str::trim_start);
+            said.is_some_and(|said| said.trim_start_matches('v') == *version)
+        };
+        if found.is_ok_and(|output| is_wanted(&String::from_utf8_lossy(&output.stdout))) {
             return Ok(program);
         }
         let build = tools.join("build");
         let mut cargo = step::cargo(&place.root);
         cargo.args(["install", name, "--version", version, "--locked"]);
         cargo.args(["--no-default-features", "--profile", "dev", "--force"]);
+        cargo.args(["--features", self.features]);
         cargo.arg("--root").arg(&tools);
         cargo.env("CARGO_TARGET_DIR", &build);
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");

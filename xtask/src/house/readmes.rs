@@ -6,16 +6,14 @@
 use std::collections::BTreeSet;
 
 use super::{File, is_rust};
+use crate::markdown::{folder_of, joined};
 
 /// Every path in `readmes` that none of `files` has, as one line each.
 pub(super) fn broken(readmes: &[File], files: &[File]) -> Vec<String> {
     let files: BTreeSet<&str> = files.iter().map(|file| &*file.path).collect();
     let mut findings = Vec::new();
     for readme in readmes {
-        let folder = readme
-            .path
-            .rsplit_once('/')
-            .map_or("", |(folder, _)| folder);
+        let folder = folder_of(&readme.path);
         for (number, line) in (1..).zip(readme.text.lines()) {
             let quoted = line.split('`').skip(1).step_by(2);
             let paths = quoted.filter(|text| is_rust(text) && !text.contains([' ', '*', '<']));
@@ -40,18 +38,6 @@ fn is_there(path: &str, folder: &str, files: &BTreeSet<&str>) -> bool {
         let below = file.strip_prefix(folder);
         below.is_some_and(|below| below == path || below.ends_with(&format!("/{path}")))
     })
-}
-
-/// A path from a folder, with `..` resolved.
-fn joined(folder: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-    for part in path.split('/') {
-        match part {
-            ".." => drop(parts.pop()),
-            part => parts.push(part),
-        }
-    }
-    parts.join("/")
 }
 
 #[cfg(test)]

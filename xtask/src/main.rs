@@ -9,6 +9,7 @@ mod bench;
 mod bundle;
 mod check;
 mod compat;
+mod crates;
 mod deny;
 mod dist;
 mod fuzz;
@@ -47,6 +48,7 @@ usage: cargo xtask <command>
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system), deny (licences, sources and
                       versions of the dependencies) and site; with a stage: that one alone
+  crates              pack the crates for authors of plugins, and test what was packed
   site                make pages of the documents, and look where their links lead
   bench [MEASURE [ARGUMENT…]]
                       measure what admission costs (overhead), and whole runs of the program:
@@ -62,7 +64,7 @@ usage: cargo xtask <command>
   fuzz [TARGET] [--seconds N] [--seed S]
                       inputs that nobody would write, against everything that reads what
                       strangers wrote; each target for a minute unless told otherwise
-  nightly [--hours N] fuzz for so long, one unless told otherwise, and soak
+  nightly [--hours N] crates and dist; fuzz for so long, one unless told otherwise; soak
   mutants [--file F] [--shard I/N]
                       one mistake at a time in the pure modules, which a unit test has to
                       notice; an hour and a half for all
@@ -101,6 +103,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["quickstart"] => Box::new(quickstart::run),
         ["bundle"] => Box::new(bundle::run),
         ["dist"] => Box::new(dist::run),
+        ["crates"] => Box::new(crates::run),
         ["site"] => Box::new(site::run),
         ["test"] => Box::new(test::run),
         ["bench", ref rest @ ..] => {

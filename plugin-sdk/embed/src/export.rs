@@ -69,33 +69,7 @@ fn one(target: provider::Target) -> Target {
     }
 }
 
-/// Makes a type that is a [`ProviderEmbed`] the plugin of this crate.
-///
-/// ```
-/// use runner_plugin::{CallContext, Completion, Error, Info, Provider, Request, Target, Usage};
-/// use runner_plugin_embed::{Embeddings, ProviderEmbed};
-///
-/// struct Lengths;
-///
-/// impl Provider for Lengths {
-///     fn describe() -> Info {
-///         Info::new("lengths", "0.1.0", "Counts letters.").prefix("lengths")
-///     }
-///     fn complete(_: &Target, request: &Request, _: &CallContext) -> Result<Completion, Error> {
-///         Ok(Completion::text(request.prompt.len().to_string()))
-///     }
-/// }
-///
-/// impl ProviderEmbed for Lengths {
-///     fn embed(_: &Target, inputs: &[String], _: &CallContext) -> Result<Embeddings, Error> {
-///         let vectors = inputs.iter().map(|text| vec![text.len() as f32]).collect();
-///         Ok(Embeddings { vectors, usage: Usage::default(), cost_usd: None })
-///     }
-/// }
-///
-/// runner_plugin_embed::export_embedding_provider!(Lengths);
-/// # fn main() {}
-/// ```
+/// Makes a type that is a [`ProviderEmbed`] the plugin of this crate; the README shows one.
 #[macro_export]
 macro_rules! export_embedding_provider {
     ($provider:ty) => {

@@ -15,3 +15,8 @@ pub mod wire;
 
 pub use export::{OfEmbeddingProvider, ProviderEmbed};
 pub use wire::exports::runner::plugin::provider_embed::Embeddings;
+
+/// The README's code, so that it compiles and runs with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

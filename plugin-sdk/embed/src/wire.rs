@@ -7,7 +7,7 @@
 )]
 
 wit_bindgen::generate!({
-    path: "../wit/v0_1",
+    path: "wit/v0_1",
     inline: "
         package runner:sdk;
         world embedding {

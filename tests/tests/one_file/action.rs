@@ -156,6 +156,39 @@ fn another_archive_than_the_one_that_was_meant_is_not_run() {
     assert!(unnamed.contains("needs its digest"), "{unnamed}");
 }
 
+/// The hook for commits, run as pre-commit runs it: its words, then the files.
+#[test]
+fn a_commit_of_a_config_with_a_mistake_is_refused() {
+    let folder = TempDir::new().expect("the system has a folder for temporary files");
+    fs::write(folder.path().join("good.yaml"), CONFIG).expect("written");
+    let wrong = CONFIG.replace("contains", "contians");
+    fs::write(folder.path().join("wrong.yaml"), wrong).expect("written");
+    let hooks = fs::read_to_string(workspace_root().join(".pre-commit-hooks.yaml"));
+    let hooks = hooks.expect("it is there");
+    let entry = hooks
+        .lines()
+        .find_map(|line| line.strip_prefix("  entry: "));
+    let entry = entry.expect("a hook has one");
+    let programs = one_file().parent().expect("a folder").display();
+    let hook = |files: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec {entry} {files}")]);
+        shell.current_dir(folder.path()).env_clear();
+        shell.env("PATH", format!("{programs}:/usr/bin:/bin"));
+        shell.env("RUNNER_HOME", folder.path().join("home"));
+        shell.output().expect("every Linux has it")
+    };
+    let good = hook("good.yaml good.yaml");
+    assert!(good.status.success(), "{}", text(&good.stderr));
+    let refused = hook("wrong.yaml good.yaml");
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+    assert!(
+        text(&refused.stderr).contains("wrong.yaml:4"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
+
 /// Whoever writes a variable into the file of the action writes it where the scripts read it.
 #[test]
 fn what_the_scripts_read_the_file_of_the_action_gives() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
-use runner_tests::{Finished, Run};
+use runner_tests::{Finished, Run, Viewed, guest};
 use tempfile::TempDir;
 
 use crate::{NOBODY, findings, is_root, one_file, skip};
@@ -50,13 +50,15 @@ fn in_root(root: &Path, arguments: &[&str]) -> Finished {
 }
 
 fn in_root_as(root: &Path, user: u32, arguments: &[&str]) -> Finished {
+    rooted(root, user).args(arguments).finish()
+}
+
+fn rooted(root: &Path, user: u32) -> Run {
     Run::new()
         .program("/usr/bin/env")
         .args(["-i", &chroot(), &format!("--userspec={user}:{user}")])
         .arg(root)
         .arg("/runner")
-        .args(arguments)
-        .finish()
 }
 
 #[test]
@@ -78,12 +80,38 @@ fn a_kernel_and_a_libc_are_enough() {
     let config = ["eval", "-c", "/project/promptfooconfig.yaml"];
     let told = in_root(root.path(), &config);
     assert_snapshot!("bare", told.told());
-    // What was kept is found again.
+    // What was kept is found again, and shown in a browser.
     in_root(root.path(), &["show"]).expect_code(0);
+    let viewed = Viewed::of(&rooted(root.path(), NOBODY));
+    assert!(viewed.page("/").contains("My first evaluation"));
+    viewed.end().expect_code(0);
     // Nowhere to write at all.
     let tmp = root.path().join("tmp");
     fs::remove_dir_all(&tmp).expect("root may");
     assert_snapshot!("nowhere", in_root(root.path(), &config).told());
+}
+
+#[test]
+fn a_plugin_is_begun_and_tested_there() {
+    if !is_root() {
+        return skip("a root of its own needs root");
+    }
+    let Some(root) = bare_root(&[("", 0o777), ("tmp", 0o1777)]) else {
+        return skip("there is no ldd");
+    };
+    let mut new = vec!["plugin", "new", "brief", "--lang", "rust"];
+    new.extend(["--kind", "assertion"]);
+    in_root(root.path(), &new).expect_code(0);
+    // It is built elsewhere; its fixtures are those that were just written.
+    let brief = root.path().join("brief/brief.wasm");
+    fs::copy(guest("outside/brief"), brief).expect("copied");
+    let tested = in_root(root.path(), &["plugin", "test", "brief"]);
+    tested.expect_code(0);
+    assert!(
+        tested.stdout.ends_with("3 of 3 fixtures passed\n"),
+        "{}",
+        tested.stdout
+    );
 }
 
 /// Runs it there, where nothing can be written to but memory. `None` where the system lets nobody change

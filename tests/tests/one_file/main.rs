@@ -6,6 +6,7 @@
 
 mod action;
 mod bare;
+mod installed;
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

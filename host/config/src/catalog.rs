@@ -7,9 +7,10 @@ use crate::model::{Findings, did_you_mean, misspelt};
 /// Names that a config may use, each with the plugin that serves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Catalog {
-    /// Provider prefix (`openai`) → plugin.
+    /// Provider prefix (`openai`) → plugin. Those of somebody else's plugins are here once more, with the plugin
+    /// before them: `acme/chat`.
     pub provider_prefixes: BTreeMap<String, String>,
-    /// Assertion type without `not-` (`contains`) → plugin.
+    /// Assertion type without `not-` (`contains`, and `acme/tone` of somebody else's plugin) → plugin.
     pub assertion_types: BTreeMap<String, String>,
     /// Those of them that ask models.
     pub asking_types: BTreeSet<String>,
@@ -55,6 +56,16 @@ impl Catalog {
             .map(|end| (&id[..end], id.get(end + 1..).unwrap_or_default()))
     }
 
+    /// The names that have a plugin before them, or those that have none, as `written` does.
+    pub(crate) fn like<'a>(
+        written: &str,
+        names: &'a BTreeMap<String, String>,
+    ) -> impl Iterator<Item = &'a str> {
+        let has_plugin = written.contains('/');
+        let names = names.keys().map(String::as_str);
+        names.filter(move |name| name.contains('/') == has_plugin)
+    }
+
     /// What exists instead of `written`, as a sentence: the name that it is but for a slip, else a guess
     /// and the list of names, once per report, so perhaps nothing.
     pub(crate) fn instead(
@@ -65,7 +76,13 @@ impl Catalog {
         if names.is_empty() {
             return Some("no plugin serves any; see `plugins` and --plugin".to_owned());
         }
-        let names = || names.keys().map(String::as_str);
+        // What a plugin calls so and the config otherwise.
+        let is_its = |name: &&String| name.rsplit_once('/').is_some_and(|(_, own)| own == written);
+        if let Some(name) = names.keys().find(is_its) {
+            return Some(format!("did you mean '{name}'?"));
+        }
+        let alike: Vec<&str> = Self::like(written, names).collect();
+        let names = || alike.iter().copied();
         let ask = |name| format!("did you mean '{name}'?");
         if let Some(name) = misspelt(written, names()) {
             return Some(ask(name));
@@ -119,5 +136,23 @@ mod tests {
             Some("there are: contains, equals")
         );
         assert_eq!(instead("xyzzy"), None);
+    }
+
+    #[test]
+    fn a_name_with_its_plugin_is_guessed_at_among_its_kind() {
+        let names = ["contains", "acme/tone", "acme/length"]
+            .map(|name| (name.to_owned(), "acme".to_owned()))
+            .into();
+        let findings = Findings::default();
+        let instead = |written| Catalog::instead(written, &names, &findings);
+        for (written, help) in [
+            // The config gave the type another name.
+            ("tone", "did you mean 'acme/tone'?"),
+            ("acme/lenght", "did you mean 'acme/length'?"),
+            ("xyzzy", "there are: contains"),
+            ("acme/xyzzy", "there are: acme/length, acme/tone"),
+        ] {
+            assert_eq!(instead(written).as_deref(), Some(help), "{written}");
+        }
     }
 }

@@ -26,7 +26,7 @@ const ID: &str = "urn:runner:promptfooconfig";
 
 /// The keys of entries whose readers have them in place.
 const PROMPT: [&str; 5] = ["id", "raw", "label", "config", "display"];
-const PLUGIN: [&str; 5] = ["source", "sha256", "permissions", "limits", "budget"];
+const PLUGIN: [&str; 6] = ["source", "sha256", "as", "permissions", "limits", "budget"];
 const PERMISSIONS: [&str; 4] = ["hosts", "credentials", "llm", "wasi_http"];
 const CREDENTIAL: [&str; 3] = ["env", "scheme", "hosts"];
 const PLUGIN_LIMITS: [&str; 4] = ["usd", "requests", "memory_mb", "cpu_ms"];
@@ -413,6 +413,10 @@ fn plugin(key: &str) -> Value {
     match key {
         "source" => text("the component's file"),
         "sha256" => text("what the file must be, in hexadecimal"),
+        "as" => about(
+            json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+            "new names of its assertion types and provider prefixes",
+        ),
         "budget" => reference("budget"),
         "limits" => map(&PLUGIN_LIMITS, &[], |_| number("at most")),
         "permissions" => map(&PERMISSIONS, &[], |key| match key {

@@ -20,6 +20,7 @@ use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
 use crate::memory::of_filled;
+use crate::plugins::Grader;
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
@@ -315,7 +316,7 @@ impl Bench<'_> {
         output: &Output<'_>,
     ) -> Attempt {
         let grader = &self.scope.context.graders[&assertion.kind];
-        let mut input = self.input(assertion, value, output, grader.reads);
+        let mut input = self.input(assertion, value, output, grader);
         if let Some(script) = &assertion.context_transform {
             let context = self.transformed(script, &output.value).await?;
             input.extra_json = self.knobs(assertion, Some(context));
@@ -353,10 +354,11 @@ impl Bench<'_> {
         assertion: &Assertion,
         value: Option<&Value>,
         output: &Output<'_>,
-        reads: Inputs,
+        grader: &Grader,
     ) -> Input {
+        let reads = grader.reads;
         Input {
-            type_: assertion.kind.clone(),
+            type_: grader.kind.clone(),
             inverse: assertion.inverse,
             value_json: value.map(Value::to_string),
             threshold: assertion.threshold,

@@ -3,7 +3,7 @@
 //! Components come from three places: those named by `--plugin`, those under the config's
 //! `plugins:`, and those bundled beside the program. None of them may claim a name, a prefix
 //! or a type that another has: a config must mean the same whatever else is installed, so
-//! there is no shadowing and no order of precedence.
+//! there is no order of precedence. What the config itself calls by a name of the program's (`as:`) takes its place.
 //!
 //! What a plugin may do is decided in `binding`; this module only knows who there is.
 
@@ -23,6 +23,7 @@ mod bounds;
 mod budgets;
 mod bundle;
 mod catalog;
+mod claims;
 mod configured;
 mod credentials;
 mod extensions;
@@ -42,10 +43,11 @@ pub(crate) use bounds::AllLanes;
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
+use claims::Serves;
 pub use foreign::ThirdParty;
 pub(crate) use foreign::{interpreter, interpreters};
 pub(crate) use interpreter::{FUEL_BEFORE_A_RUN, Interpreter};
-use loading::{Loading, canonical, collision, duplicate};
+use loading::{Loading, canonical};
 pub(crate) use price::price;
 pub(crate) use target::{Answers, ByPlugin, Own, Runs, Target};
 pub(crate) use ways::{Noted, Ways};
@@ -152,8 +154,8 @@ pub struct PluginSet {
     known: Known,
     /// Components that could be beside the bundle and are not.
     absent: Vec<Optional>,
-    prefixes: BTreeMap<String, usize>,
-    types: BTreeMap<String, usize>,
+    prefixes: BTreeMap<String, Serves>,
+    types: BTreeMap<String, Serves>,
     /// Languages of code.
     languages: BTreeMap<String, usize>,
     /// What the config grants to components of the bundle, by name.
@@ -215,9 +217,25 @@ pub enum PluginError {
         /// The extension.
         extension: String,
     },
+    /// The config gives another name to what the component doesn't serve.
+    #[error(
+        "{at}: plugin '{alias}' serves no assertion type and no provider '{own}'\nhelp: {help}"
+    )]
+    NoSuchName {
+        /// Where the config says so.
+        at: Box<StatedPlace>,
+        /// The plugin's alias.
+        alias: String,
+        /// What the config takes for its name.
+        own: String,
+        /// What it serves.
+        help: String,
+    },
     /// Two components claim the same.
-    #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", shown(.path), shown(.other))]
+    #[error("{at}plugin '{name}' ({}, sha256 {sha256}…): P010 claims the {what} '{claim}', which {} has already\nhelp: {help}", shown(.path), shown(.other))]
     Duplicate {
+        /// Where the config names the later one, if it does, as a message begins.
+        at: String,
         /// The later one's name.
         name: String,
         /// Its file.
@@ -230,20 +248,9 @@ pub enum PluginError {
         claim: String,
         /// The earlier one's file.
         other: PathBuf,
+        /// What to do.
+        help: String,
     },
-}
-
-/// Whether it is the component that a program without Python gets by `--plugin`: then nobody else runs it.
-fn is_python_by_hand(plugin: &LoadedPlugin, extension: &str) -> bool {
-    let languages = plugin.component.script_languages();
-    let is_python = languages.iter().all(|language| language.name == "python");
-    is_python && extension == "py" && matches!(plugin.trust, Trust::Foreign(None))
-}
-
-/// The extensions of the files that a component runs.
-fn extensions(component: &Plugin) -> impl Iterator<Item = &String> {
-    let languages = component.script_languages().iter();
-    languages.flat_map(|language| &language.extensions)
 }
 
 impl PluginSet {
@@ -307,7 +314,8 @@ impl PluginSet {
             warnings: Vec::new(),
             errors: Vec::new(),
         };
-        let names = Names::of(plan);
+        let mut names = Names::of(plan);
+        names.leave_out(&loading.set);
         let waiting = std::mem::take(&mut loading.set.waiting);
         for one in waiting
             .into_iter()
@@ -355,128 +363,17 @@ impl PluginSet {
         self.granted.get(name)
     }
 
-    pub(crate) fn by_prefix(&self, prefix: &str) -> Option<&Arc<LoadedPlugin>> {
-        self.prefixes.get(prefix).map(|index| &self.plugins[*index])
+    /// Who serves a prefix of the config's, and what the plugin calls it.
+    pub(crate) fn by_prefix(&self, prefix: &str) -> Option<(&Arc<LoadedPlugin>, &str)> {
+        self.serving(self.prefixes.get(prefix)?)
     }
 
-    pub(crate) fn by_type(&self, assertion_type: &str) -> Option<&Arc<LoadedPlugin>> {
-        self.types
-            .get(assertion_type)
-            .map(|index| &self.plugins[*index])
+    /// Who serves an assertion type of the config's, and what the plugin calls it.
+    pub(crate) fn by_type(&self, assertion_type: &str) -> Option<(&Arc<LoadedPlugin>, &str)> {
+        self.serving(self.types.get(assertion_type)?)
     }
 
-    /// Names that are an assertion type here and a language there: a language is both.
-    fn languages_claimed(&self, plugin: &LoadedPlugin) -> Vec<PluginError> {
-        let types = plugin.component.info().assertion_types.iter();
-        let types = types.filter_map(|served| {
-            let index = self.languages.get(&served.name)?;
-            Some((&served.name, index))
-        });
-        let languages = plugin.component.script_languages().iter();
-        let languages = languages.filter_map(|language| {
-            let name = &language.name;
-            let index = self.languages.get(name).or_else(|| self.types.get(name));
-            Some((name, index?))
-        });
-        let claim = |(name, index): (&String, &usize)| {
-            duplicate(
-                plugin,
-                "assertion type",
-                name,
-                self.plugins[*index].component.path(),
-            )
-        };
-        let claimed = types.chain(languages).map(claim);
-        claimed.chain(self.extensions_claimed(plugin)).collect()
-    }
-
-    /// Extensions of files that a stranger's plugin claims, and that are another's, or mean what they mean
-    /// whatever is loaded: it would read the config's own code and data, and answer in their place.
-    fn extensions_claimed(&self, plugin: &LoadedPlugin) -> Vec<PluginError> {
-        if !matches!(plugin.trust, Trust::Foreign(_)) {
-            return Vec::new();
-        }
-        let mut claims = Vec::new();
-        for extension in extensions(&plugin.component) {
-            let other = self.plugins.iter().find(|other| {
-                extensions(&other.component).any(|its| its.eq_ignore_ascii_case(extension))
-            });
-            if let Some(other) = other {
-                let place = other.component.path();
-                claims.push(duplicate(plugin, "file extension", extension, place));
-            } else if extensions::is_reserved(extension) && !is_python_by_hand(plugin, extension) {
-                claims.push(PluginError::Reserved {
-                    name: plugin.component.info().name.clone(),
-                    path: plugin.component.path().to_owned(),
-                    extension: extension.clone(),
-                });
-            }
-        }
-        claims
-    }
-
-    /// Adds a component, unless it claims what another has.
-    fn add(&mut self, plugin: LoadedPlugin) -> Result<(), Vec<PluginError>> {
-        let info = plugin.component.info();
-        let mut claims = Vec::new();
-        if let Some(other) = self
-            .plugins
-            .iter()
-            .find(|other| other.alias == plugin.alias)
-        {
-            claims.push(duplicate(
-                &plugin,
-                "name",
-                &plugin.alias,
-                other.component.path(),
-            ));
-        }
-        for prefix in &info.provider_prefixes {
-            if let Some(index) = self.prefixes.get(prefix) {
-                claims.push(duplicate(
-                    &plugin,
-                    "provider prefix",
-                    prefix,
-                    self.plugins[*index].component.path(),
-                ));
-            }
-        }
-        for served in &info.assertion_types {
-            if let Some(index) = self.types.get(&served.name) {
-                claims.push(duplicate(
-                    &plugin,
-                    "assertion type",
-                    &served.name,
-                    self.plugins[*index].component.path(),
-                ));
-            }
-        }
-        for waiting in &self.waiting {
-            if let Some((what, claim)) = collision(&plugin, &waiting.served) {
-                claims.push(duplicate(&plugin, what, claim, waiting.path()));
-            }
-        }
-        claims.extend(self.languages_claimed(&plugin));
-        // Two files that collide in one thing often collide in twelve: one line says it.
-        claims.truncate(1);
-        if !claims.is_empty() {
-            return Err(claims);
-        }
-        let index = self.plugins.len();
-        self.prefixes.extend(
-            info.provider_prefixes
-                .iter()
-                .map(|prefix| (prefix.clone(), index)),
-        );
-        self.types.extend(
-            info.assertion_types
-                .iter()
-                .map(|served| (served.name.clone(), index)),
-        );
-        let languages = plugin.component.script_languages().iter();
-        self.languages
-            .extend(languages.map(|language| (language.name.clone(), index)));
-        self.plugins.push(Arc::new(plugin));
-        Ok(())
+    fn serving<'a>(&'a self, serves: &'a Serves) -> Option<(&'a Arc<LoadedPlugin>, &'a str)> {
+        Some((&self.plugins[serves.index], &serves.own))
     }
 }

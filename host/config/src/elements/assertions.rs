@@ -303,7 +303,7 @@ impl<'a> AssertionReader<'a> {
             return None;
         }
         if PROMPTFOO_TYPES.contains(&name) || name.starts_with("trajectory:") {
-            let there_are = || findings.list_once(types.keys().map(String::as_str));
+            let there_are = || findings.list_once(Catalog::like(name, types));
             let help = refused::way_out(name).map(str::to_owned).or_else(there_are);
             findings.error_perhaps(
                 entry.at(),

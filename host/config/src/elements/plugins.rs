@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use super::budget;
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
+use crate::plan::MAX_SCORE;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, names_file, unreadable};
 
@@ -21,6 +22,9 @@ pub struct PluginEntry {
     pub source: PathBuf,
     /// Its expected sha256, 64 lower-case hex digits.
     pub sha256: Option<String>,
+    /// Its assertion types and provider prefixes that have another name in the config: its own name of
+    /// each, with the new one and where that stands.
+    pub renamed: BTreeMap<String, (String, Position)>,
     /// What it may do.
     pub permissions: Permissions,
     /// What it may use.
@@ -76,7 +80,7 @@ fn plugin(
         entry.mismatch(findings, "a map with `source`");
         return None;
     }
-    let known = ["source", "sha256", "permissions", "limits", "budget"];
+    let known = ["source", "sha256", "as", "permissions", "limits", "budget"];
     entry.report_unknown(findings, &known);
     let permissions = entry
         .get("permissions")
@@ -93,6 +97,10 @@ fn plugin(
     let sha256 = entry
         .get("sha256")
         .and_then(|entry| sha256(&entry, findings));
+    let renamed = entry
+        .get("as")
+        .map(|entry| renamed(&entry, findings))
+        .unwrap_or_default();
     let Some(source) = entry.get("source") else {
         return bundled(alias, entry, permissions, findings);
     };
@@ -123,6 +131,7 @@ fn plugin(
         alias,
         source: file,
         sha256,
+        renamed,
         permissions,
         limits,
         at: entry.at(),
@@ -143,7 +152,7 @@ fn bundled(
         llm,
         wasi_http,
     } = &permissions;
-    let more = ["sha256", "limits", "budget"].map(|key| entry.get(key).is_some());
+    let more = ["sha256", "as", "limits", "budget"].map(|key| entry.get(key).is_some());
     let help = "for example: source: ./plugins/acme.wasm";
     if hosts.is_empty() {
         findings.error_help(entry.at(), "has no `source`", help);
@@ -159,10 +168,44 @@ fn bundled(
         alias: alias.to_owned(),
         source: PathBuf::new(),
         sha256: None,
+        renamed: BTreeMap::new(),
         permissions,
         limits: PluginLimits::default(),
         at: entry.at(),
     })
+}
+
+/// `as`: what the plugin's types and prefixes are called here. Whether it has them is known when it is loaded.
+fn renamed(entry: &Entry<'_>, findings: &Findings) -> BTreeMap<String, (String, Position)> {
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map of the plugin's own names to new ones");
+    }
+    let mut renamed = BTreeMap::new();
+    for (own, entry) in entry.fields() {
+        let Some(name) = entry.want_text(findings) else {
+            continue;
+        };
+        if name == MAX_SCORE {
+            findings.error(entry.at(), format!("'{name}' is the runner's own"));
+        } else if name.starts_with("not-") || !name.split(':').all(is_kebab) {
+            findings.error_help(
+                entry.at(),
+                format!("'{name}' can't be the name of an assertion type or a provider"),
+                "lower-case letters, digits and hyphens, for example acme-tone",
+            );
+        } else {
+            renamed.insert(own.to_owned(), (name, entry.at()));
+        }
+    }
+    renamed
+}
+
+/// Whether it is what the contract takes for a name.
+fn is_kebab(word: &str) -> bool {
+    let is_of_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word.bytes().all(is_of_name)
+        && !word.ends_with('-')
 }
 
 fn sha256(entry: &Entry<'_>, findings: &Findings) -> Option<String> {

@@ -95,7 +95,7 @@ async fn judged(
 ) -> AskedGrades {
     let assertion = &comparison.assertion;
     let grader = &scope.context.graders[&assertion.kind];
-    let input = input(case, comparison, answers)?;
+    let input = input(case, comparison, (&grader.kind, answers))?;
     let case_id = call_id(case, &scope.context.masker);
     let identity = CallContext {
         test_index: case.id.test_idx,
@@ -112,7 +112,7 @@ async fn judged(
 fn input(
     case: &Case,
     comparison: &Comparison,
-    answers: &[(u32, Arc<CaseRecord>)],
+    (kind, answers): (&str, &[(u32, Arc<CaseRecord>)]),
 ) -> Result<Input, CallFailure> {
     const RUBRIC_PROMPT: &str = "rubricPrompt";
     let assertion = &comparison.assertion;
@@ -133,7 +133,7 @@ fn input(
     extra.insert("outputs".to_owned(), outputs.iter().map(text).collect());
     let config = assertion.config.as_ref();
     Ok(Input {
-        type_: assertion.kind.clone(),
+        type_: kind.to_owned(),
         inverse: false,
         value_json: value.map(|value| value.to_string()),
         threshold: None,

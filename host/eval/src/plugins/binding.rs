@@ -37,6 +37,8 @@ use crate::trust::Agreements;
 #[derive(Debug)]
 pub(crate) struct Grader {
     pub(crate) plugin: Arc<LoadedPlugin>,
+    /// What the plugin calls the type.
+    pub(crate) kind: String,
     pub(crate) grants: Arc<Grants>,
     pub(crate) limits: CallLimits,
     pub(crate) scheduling: Arc<Scheduling>,
@@ -91,11 +93,11 @@ impl Binder<'_> {
         if let Some(program) = &provider.program {
             return Ok(self.own(provider, program));
         }
-        let plugin = self
+        let (plugin, prefix) = self
             .set
             .by_prefix(&provider.prefix)
-            .expect("the plan names only prefixes that exist")
-            .clone();
+            .expect("the plan names only prefixes that exist");
+        let plugin = plugin.clone();
         let mut config = provider.config.clone();
         private_door::close(&mut config);
         if provider.code.response.is_some() {
@@ -103,7 +105,7 @@ impl Binder<'_> {
         }
         let extras = Extras::of(plugin.component.info());
         let all = &plugin.component.info().wants;
-        let wants = &extras.wants_of(&provider.prefix, &provider.name, all);
+        let wants = &extras.wants_of(prefix, &provider.name, all);
         let mut takes = provider.env_reads.clone();
         if matches!(plugin.trust, Trust::Bundled) {
             takes.extend(self.settings(provider, wants, &mut config));
@@ -131,7 +133,8 @@ impl Binder<'_> {
             price,
             answers: Answers::Component(ByPlugin {
                 abi: abi::Target {
-                    id: provider.id.clone(),
+                    // By its own prefix, whatever the config calls that.
+                    id: provider.id.replacen(&provider.prefix, prefix, 1),
                     name: provider.name.clone(),
                     config_json: config.to_string(),
                 },
@@ -212,13 +215,13 @@ impl Binder<'_> {
     /// # Panics
     /// If no plugin serves it; the config was checked against the catalogue.
     pub(crate) fn grader(&self, assertion_type: &str) -> Result<Grader, BindError> {
-        let plugin = self
+        let (plugin, own) = self
             .set
             .by_type(assertion_type)
-            .expect("the plan names only types that exist")
-            .clone();
+            .expect("the plan names only types that exist");
+        let plugin = plugin.clone();
         let mut types = plugin.component.info().assertion_types.iter();
-        let served = types.find(|served| served.name == assertion_type);
+        let served = types.find(|served| served.name == own);
         let reads = served.expect("the set was made from this list").reads;
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled_grader(&plugin)?,
@@ -226,6 +229,7 @@ impl Binder<'_> {
         };
         let limits = call_limits(&plugin, CallLimits::assertion());
         Ok(Grader {
+            kind: own.to_owned(),
             bill: self.budgets.of_grader(&plugin),
             grants: Arc::new(bound.grants),
             limits,

@@ -16,6 +16,7 @@ use runner_sandbox::abi::Info;
 use runner_sandbox::{Carried, LoadError, Plugin, Sandbox};
 use serde::{Deserialize, Serialize};
 
+use super::PluginSet;
 use crate::private_door::asks_judges;
 
 /// What a component serves.
@@ -168,5 +169,11 @@ impl<'a> Names<'a> {
                 .collect(),
             types: assertions().map(|one| one.kind.as_str()).collect(),
         }
+    }
+
+    /// Leaves out what is loaded already: it serves its names even where the bundle has them, too.
+    pub(super) fn leave_out(&mut self, set: &PluginSet) {
+        self.prefixes.retain(|name| set.by_prefix(name).is_none());
+        self.types.retain(|name| set.by_type(name).is_none());
     }
 }

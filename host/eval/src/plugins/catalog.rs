@@ -6,19 +6,23 @@ use runner_config::plan::MAX_SCORE;
 use runner_config::{AbsentLanguage, Catalog};
 
 use super::bundle::{Waiting, settings};
+use super::claims::Serves;
 use super::{PluginSet, Trust};
 use crate::private_door::asks_judges;
 
 impl PluginSet {
     /// What exists, for the config to check names against.
     pub fn catalog(&self) -> Catalog {
-        let names = |map: &BTreeMap<String, usize>| {
-            map.iter()
-                .map(|(key, index)| (key.clone(), self.plugins[*index].alias.clone()))
+        let alias = |index: usize| self.plugins[index].alias.clone();
+        let names = |map: &BTreeMap<String, Serves>| -> BTreeMap<String, String> {
+            let names = map.iter();
+            names
+                .map(|(name, serves)| (name.clone(), alias(serves.index)))
                 .collect()
         };
-        let mut assertion_types: BTreeMap<String, String> = names(&self.types);
-        assertion_types.extend(names(&self.languages));
+        let mut assertion_types = names(&self.types);
+        let languages = self.languages.iter();
+        assertion_types.extend(languages.map(|(name, index)| (name.clone(), alias(*index))));
         // The one type that the host serves itself.
         assertion_types.insert(MAX_SCORE.to_owned(), "runner".to_owned());
         let mut catalog = Catalog {
@@ -28,8 +32,8 @@ impl PluginSet {
             asking_types: self
                 .types
                 .iter()
-                .filter(|(_, index)| {
-                    let info = self.plugins[**index].component.info();
+                .filter(|(_, serves)| {
+                    let info = self.plugins[serves.index].component.info();
                     asks_judges(info)
                 })
                 .map(|(name, _)| name.clone())
@@ -44,14 +48,16 @@ impl PluginSet {
         };
         for Waiting { served, .. } in &self.waiting {
             let serves = |name: &String| (name.clone(), served.name.clone());
-            let prefixes = served.prefixes.iter().map(serves);
-            catalog.provider_prefixes.extend(prefixes);
-            catalog
-                .assertion_types
-                .extend(served.types.iter().map(serves));
+            // What the config calls by a name of the bundle stands for it.
+            let prefixes = served.prefixes.iter();
+            let prefixes = prefixes.filter(|name| !self.prefixes.contains_key(*name));
+            catalog.provider_prefixes.extend(prefixes.map(serves));
+            let types = served.types.iter();
+            let types = types.filter(|name| !self.types.contains_key(*name));
+            catalog.assertion_types.extend(types.clone().map(serves));
             catalog.settings.extend(served.settings.iter().cloned());
             if served.asks {
-                catalog.asking_types.extend(served.types.iter().cloned());
+                catalog.asking_types.extend(types.cloned());
             }
             let languages = served.languages.iter();
             let names = languages.clone().map(|(language, _)| serves(language));
@@ -61,14 +67,20 @@ impl PluginSet {
         catalog
     }
 
-    /// Types and languages of somebody else's plugins that are not called after their plugin.
+    /// Types and languages of somebody else's plugins that are neither called after their plugin nor named by the config.
     fn wordlike_types(&self) -> BTreeSet<String> {
-        let names = self.types.iter().chain(&self.languages);
-        let wordlike = names.filter(|(name, index)| {
-            let plugin = &self.plugins[**index];
-            matches!(plugin.trust, Trust::Foreign(_)) && !is_called_after(name, &plugin.alias)
+        let types = self.types.iter();
+        let types = types.map(|(name, serves)| (name, serves.index, Some(&serves.own)));
+        let languages = self.languages.iter();
+        let names = types.chain(languages.map(|(name, index)| (name, *index, None)));
+        let wordlike = names.filter(|(name, index, own)| {
+            let plugin = &self.plugins[*index];
+            let is_configs = own.is_some_and(|own| plugin.renamed(own).is_some());
+            matches!(plugin.trust, Trust::Foreign(_))
+                && !is_configs
+                && !is_called_after(name, &plugin.alias)
         });
-        wordlike.map(|(name, _)| name.clone()).collect()
+        wordlike.map(|(name, ..)| name.clone()).collect()
     }
 
     /// Languages that nothing here runs and an absent component would.

@@ -10,7 +10,7 @@ use runner_config::PluginEntry;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{Carried, Plugin, Sandbox};
 
-use super::bundle::{Served, Waiting, Whereabouts, bundle, optional};
+use super::bundle::{Waiting, Whereabouts, bundle, optional};
 use super::{Bundled, Known, LoadedPlugin, PluginError, PluginSet, Trust};
 
 /// A set in the making.
@@ -181,12 +181,12 @@ impl Loading<'_> {
             component.endure();
         }
         let alias = alias.unwrap_or(&component.info().name).to_owned();
-        if let Err(mut claims) = self.set.add(LoadedPlugin {
+        if let Err(mut wrong) = self.set.add(LoadedPlugin {
             component,
             alias,
             trust,
         }) {
-            self.errors.append(&mut claims);
+            self.errors.append(&mut wrong);
         }
     }
 }
@@ -202,47 +202,6 @@ fn other_file(component: &Plugin, trust: &Trust) -> Option<PluginError> {
         expected: expected.clone(),
         actual: component.sha256().to_owned(),
     })
-}
-
-/// The first thing that a component and one of the bundle both claim.
-pub(super) fn collision<'a>(
-    plugin: &LoadedPlugin,
-    served: &'a Served,
-) -> Option<(&'static str, &'a String)> {
-    let info = plugin.component.info();
-    let has_type = |name: &&String| info.assertion_types.iter().any(|one| one.name == **name);
-    let has_prefix = |name: &&String| info.provider_prefixes.contains(name);
-    let name = (served.name == plugin.alias).then_some(("name", &served.name));
-    let prefix = served.prefixes.iter().find(has_prefix);
-    let speaks = |name: &str| {
-        let mut languages = plugin.component.script_languages().iter();
-        languages.any(|language| language.name == name)
-    };
-    let languages = served.languages.iter().map(|(name, _)| name);
-    let kind = served.types.iter().find(has_type);
-    let kind = kind.or_else(|| {
-        languages
-            .into_iter()
-            .find(|name| speaks(name) || has_type(name))
-    });
-    name.or_else(|| Some(("provider prefix", prefix?)))
-        .or_else(|| Some(("assertion type", kind?)))
-}
-
-pub(super) fn duplicate(
-    plugin: &LoadedPlugin,
-    what: &'static str,
-    claim: &str,
-    other: &Path,
-) -> PluginError {
-    PluginError::Duplicate {
-        name: plugin.alias.clone(),
-        path: plugin.component.path().to_owned(),
-        sha256: plugin.component.sha256()[..8].to_owned(),
-        what,
-        claim: claim.to_owned(),
-        other: other.to_owned(),
-    }
 }
 
 pub(super) fn canonical(path: &Path) -> Option<PathBuf> {

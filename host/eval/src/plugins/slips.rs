@@ -21,7 +21,7 @@ impl PluginSet {
     }
 
     fn slips_of(&self, provider: &Provider) -> Vec<String> {
-        let Some(plugin) = self.by_prefix(&provider.prefix) else {
+        let Some((plugin, _)) = self.by_prefix(&provider.prefix) else {
             return Vec::new();
         };
         let info = plugin.component.info();

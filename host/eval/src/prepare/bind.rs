@@ -225,12 +225,12 @@ fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
     let (pointer, message) = grader
         .plugin
         .component
-        .validate_value(&assertion.kind, value)
+        .validate_value(&grader.kind, value)
         .into_iter()
         .next()?;
     let kind = &assertion.kind;
     let problem = if assertion.value.is_none() {
-        let title = grader.plugin.value_title(kind);
+        let title = grader.plugin.value_title(&grader.kind);
         let takes = title.map_or_else(String::new, |title| format!(": {title}"));
         format!("'{kind}' needs a `value`{takes}")
     } else {

@@ -100,7 +100,7 @@ const TABLE: [(Code, Explanation); 30] = [
         Code::P010,
         "Two plugins claim the same name.",
         "A name, a prefix of providers, a type of assertion or an extension of files belongs to one plugin, so that what a config means does not depend on the order of files.",
-        "Use one of the two files. Its author can give the plugin another name, prefix or type.",
+        "Write `as: { its-name: another }` into the plugin's entry under `plugins`, which gives a type or a prefix another name in the config, or use one of the two files. The program's own name as the new one has the plugin take its place.",
     ),
     row(
         Code::P011,

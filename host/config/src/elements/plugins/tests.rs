@@ -14,13 +14,25 @@ fn plugins(yaml: &str) -> (Folder, Vec<PluginEntry>) {
 fn an_entry_is_read_whole() {
     let digest = "9F".repeat(32);
     let (folder, entries) = plugins(&format!(
-        "plugins:\n  acme:\n    source: ./plugins/acme.wasm\n    sha256: {digest}\n    permissions:\n      hosts: ['https://api.acme.com']\n      \
+        "plugins:\n  acme:\n    source: ./plugins/acme.wasm\n    sha256: {digest}\n    as: {{ tone: acme-tone }}\n    permissions:\n      hosts: ['https://api.acme.com']\n      \
          credentials: {{ key: {{ env: ACME_API_KEY }} }}\n      llm: [grader]\n      wasi_http: true\n    limits: {{ usd: 2.00, requests: 500, memory_mb: 128, cpu_ms: 2000 }}"
     ));
     let expected = PluginEntry {
         alias: "acme".into(),
         source: folder.path().join("plugins/acme.wasm"),
         sha256: Some("9f".repeat(32)),
+        renamed: BTreeMap::from([(
+            "tone".to_owned(),
+            (
+                "acme-tone".to_owned(),
+                Position {
+                    file: "promptfooconfig.yaml".into(),
+                    line: 5,
+                    column: 17,
+                    key: "plugins.acme.as.tone".into(),
+                },
+            ),
+        )]),
         permissions: Permissions {
             hosts: vec!["https://api.acme.com".into()],
             credentials: BTreeMap::from([(

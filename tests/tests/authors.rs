@@ -343,7 +343,7 @@ fn the_page_for_authors_shows_what_happens() {
                 std::iter::from_fn(|| lines.next_if(|line| !line.starts_with("$ "))).collect();
             if let Some(name) = command.strip_prefix("cd ") {
                 folder = folder.join(name);
-            } else if command.starts_with("cargo build") {
+            } else if command == "runner plugin build" {
                 // What that makes is built with the tests.
                 let name = folder
                     .file_name()

@@ -48,7 +48,7 @@ pub(crate) use learnt::{Completions, Man};
 pub(crate) use migrate::Migrate;
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{
-    Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Test,
+    Build, Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Test,
 };
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;

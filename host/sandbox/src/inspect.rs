@@ -1,9 +1,12 @@
 //! What can be said about a file: everything if it loads, and why not if it does not.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::abi::Info;
-use crate::notice::{Label, Notice};
+use crate::carried::Carried;
+use crate::notice::{Label, LoadError, Notice};
+use crate::plugin::Plugin;
 use crate::purity::{Capabilities, Purity};
 use crate::sandbox::{self, Sandbox};
 
@@ -39,6 +42,14 @@ impl Sandbox {
     pub fn inspect(&self, path: &Path) -> Inspection {
         Inspection::of(self, path)
     }
+
+    /// What can be said about a component that the program carries: it is compiled, and what it
+    /// imports and exports is no longer in it.
+    pub fn inspect_carried(&self, carried: &Arc<Carried>, name: &str) -> Inspection {
+        let mut inspection = Inspection::nothing(carried.path());
+        inspection.loaded(self.load_carried(carried, name));
+        inspection
+    }
 }
 
 impl Inspection {
@@ -65,15 +76,22 @@ impl Inspection {
                 return inspection;
             }
         }
-        match sandbox.load(path, None) {
-            Ok(plugin) => {
-                inspection.info = Some(plugin.info().clone());
-                inspection.capabilities = Some(plugin.capabilities());
-                inspection.purity = Some(plugin.purity());
-            }
-            Err(error) => inspection.problem = Some(*error.0),
-        }
+        inspection.loaded(sandbox.load(path, None));
         inspection
+    }
+
+    /// Adds what a component says of itself, or why it can't.
+    fn loaded(&mut self, loaded: Result<Plugin, LoadError>) {
+        match loaded {
+            Ok(plugin) => {
+                self.sha256 = Some(plugin.sha256().to_owned());
+                self.api = self.api.take().or(plugin.api().map(str::to_owned));
+                self.info = Some(plugin.info().clone());
+                self.capabilities = Some(plugin.capabilities());
+                self.purity = Some(plugin.purity());
+            }
+            Err(error) => self.problem = Some(*error.0),
+        }
     }
 
     fn nothing(path: &Path) -> Self {

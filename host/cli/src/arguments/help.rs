@@ -129,6 +129,15 @@ Examples:
 It makes the folder NAME, with source, tests, fixtures and a README that says how to build it.
 Nothing is fetched and nothing is built.";
 
+/// Below the help of `plugin build`.
+pub(super) const BUILD: &str = "\
+A folder with a Cargo.toml is built by cargo for wasm32-wasip2, one with a package.json by its script
+`build`, and any other by the command that its plugin.json says: { \"build\": [\"PROGRAM\", \"ARGUMENT\"] }.
+A program of the folder's .venv comes before those of PATH. The component is then looked at as
+`runner plugin inspect` does it.
+
+Exit codes: 0 it is built and can be loaded, 2 it is not.";
+
 /// Below the help of `plugin test`.
 pub(super) const TEST: &str = "\
 A fixture is a file in the folder `fixtures` (.yaml, .yml, .json): what is asked (`request`), what

@@ -14,6 +14,9 @@ pub(crate) enum Plugin {
     /// Make a folder with a plugin that works, to change into one of your own
     #[command(after_help = help::NEW)]
     New(New),
+    /// Build the plugin in a folder with its language's own tools, and look whether it can be loaded
+    #[command(after_help = help::BUILD)]
+    Build(Build),
     /// Run a plugin on its fixtures, and compare the results with what they expect
     #[command(after_help = help::TEST)]
     Test(Test),
@@ -64,6 +67,14 @@ pub(crate) enum PluginKind {
     Assertion,
     /// A client of a model's API: it serves provider ids
     Provider,
+}
+
+/// `runner plugin build`
+#[derive(Debug, Args)]
+pub(crate) struct Build {
+    /// The folder of the plugin [default: this folder]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 /// `runner plugin test`
@@ -198,8 +209,9 @@ pub(crate) struct Pack {
 /// `runner plugin inspect`
 #[derive(Debug, Args)]
 pub(crate) struct Inspect {
-    /// The component (.wasm)
-    pub(crate) file: PathBuf,
+    /// The component (.wasm), the folder that it is built in, or the name of a plugin that comes with the program
+    #[arg(value_name = "FILE|DIR|NAME")]
+    pub(crate) plugin: PathBuf,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

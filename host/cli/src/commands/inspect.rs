@@ -4,36 +4,53 @@
 
 use std::fmt::Write as _;
 
-use runner_sandbox::abi::{Info, Wants};
+use runner_eval::plugins::Bundled;
+use runner_sandbox::abi::{Info, Inputs, Wants};
 use runner_sandbox::limits::{
     ASSERTION_FUEL, ASSERTION_GUEST_TIME, DEFAULT_MEMORY_BYTES, MAX_CROSSING_BYTES, MAX_HTTP_CALLS,
     MAX_LLM_CALLS, PROVIDER_GUEST_TIME,
 };
-use runner_sandbox::{Capabilities, Inspection, Options, Purity, Sandbox};
+use runner_sandbox::{Capabilities, Inspection, Purity};
 use serde_json::{Value, json};
 
 use super::Setting;
+use super::eval::sandbox;
+use super::trial::Meant;
 use crate::arguments::Inspect;
+use crate::bundle;
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::figures;
 use crate::stdout;
 use crate::visible;
 
-/// Inspects a file.
+/// Inspects a component.
 pub(super) fn run(arguments: &Inspect, setting: &Setting) -> Result<u8, Failure> {
-    setting.home.make()?;
-    let options = Options {
-        cache_dir: Some(setting.home.compiled_plugins()),
-        instances: 1,
-        ..Options::default()
+    let meant = Meant::by(&arguments.plugin, setting)?;
+    let sandbox = sandbox(1, setting)?;
+    let inspection = match meant {
+        Meant::File(path) => {
+            // As it was named, unless that is a folder.
+            let is_named = setting.cwd.join(&arguments.plugin) == path;
+            let shown = path.strip_prefix(&setting.cwd).unwrap_or(&path);
+            sandbox.inspect(if is_named { &arguments.plugin } else { shown })
+        }
+        Meant::Bundled(served) => match bundle::plugins(&setting.environment, &setting.cwd)? {
+            Bundled::Folder { directory, .. } => {
+                sandbox.inspect(&directory.join(format!("{}.wasm", served.name)))
+            }
+            Bundled::Carried(carried) => sandbox.inspect_carried(&carried, &served.name),
+        },
     };
-    let sandbox = Sandbox::new(options).map_err(anyhow::Error::new)?;
-    let inspection = sandbox.inspect(&arguments.file);
-    if arguments.json {
-        stdout::json(&as_json(&inspection))?;
+    tell(&inspection, arguments.json)
+}
+
+/// Prints what was found; gives the exit code.
+pub(super) fn tell(inspection: &Inspection, is_json: bool) -> Result<u8, Failure> {
+    if is_json {
+        stdout::json(&as_json(inspection))?;
     } else {
-        stdout::print(&as_text(&inspection))?;
+        stdout::print(&as_text(inspection))?;
     }
     Ok(if inspection.problem.is_none() {
         SUCCESS
@@ -243,9 +260,37 @@ fn as_json(inspection: &Inspection) -> Value {
         "plugin": info.as_ref().map(info_json),
         "capabilities": capabilities.map(|Capabilities { log, http, llm, wasi, wasi_http }| json!({ "log": log, "http": http, "llm": llm, "wasi": wasi, "wasiHttp": wasi_http })),
         "purity": purity.map(Purity::as_str),
+        "limits": info.as_ref().map(|_| limits_json()),
         "problem": problem.as_ref().map(|problem| json!({
             "code": problem.code.to_string(), "message": problem.message, "help": problem.help,
         })),
+    })
+}
+
+/// What it is given beside the answer and the value.
+fn reads(inputs: Inputs) -> Vec<&'static str> {
+    let all = [
+        (Inputs::COMPLETION, "completion"),
+        (Inputs::PROMPT, "prompt"),
+        (Inputs::VARS, "vars"),
+        (Inputs::TEST, "test"),
+        (Inputs::LATENCY, "latency"),
+        (Inputs::COST, "cost"),
+    ];
+    let read = all.into_iter().filter(|(input, _)| inputs.contains(*input));
+    read.map(|(_, name)| name).collect()
+}
+
+/// What holds unless a config says otherwise.
+fn limits_json() -> Value {
+    json!({
+        "memory": DEFAULT_MEMORY_BYTES,
+        "providerCpuMs": PROVIDER_GUEST_TIME.as_millis() as u64,
+        "assertionCpuMs": ASSERTION_GUEST_TIME.as_millis() as u64,
+        "assertionFuel": ASSERTION_FUEL,
+        "crossingBytes": MAX_CROSSING_BYTES,
+        "httpCalls": MAX_HTTP_CALLS,
+        "llmCalls": MAX_LLM_CALLS,
     })
 }
 
@@ -269,14 +314,18 @@ fn info_json(info: &Info) -> Value {
         "license": info.license,
         "providerPrefixes": info.provider_prefixes,
         "assertionTypes": info.assertion_types.iter().map(|kind| json!({
-            "name": kind.name, "valueSchema": schema(&kind.value_schema_json),
+            "name": kind.name,
+            "reads": reads(kind.reads),
+            "valueSchema": schema(&kind.value_schema_json),
         })).collect::<Value>(),
         "configSchema": schema(&info.config_schema_json),
+        "metadata": schema(&info.metadata_json),
         "wants": {
             "hosts": hosts,
             "hostConfigKey": host_config_key,
             "credentials": credentials.iter().map(|want| json!({
                 "name": want.name, "reason": want.reason, "env": want.env, "scheme": want.scheme,
+                "envConfigKey": want.env_config_key, "valueConfigKey": want.value_config_key,
             })).collect::<Value>(),
             "settings": settings.iter().map(|want| json!({ "env": want.env, "configKey": want.config_key })).collect::<Value>(),
             "llm": llm.iter().map(|want| json!({ "alias": want.0, "reason": want.1 })).collect::<Value>(),

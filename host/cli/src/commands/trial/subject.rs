@@ -42,23 +42,61 @@ pub(in crate::commands) struct Subject {
     flags: Vec<String>,
 }
 
+/// What an argument means by a plugin.
+#[derive(Debug)]
+pub(in crate::commands) enum Meant {
+    /// A component, the only one of its folder perhaps.
+    File(PathBuf),
+    /// One that comes with the program.
+    Bundled(Served),
+}
+
+impl Meant {
+    /// A plain word is the program's plugin of that name, whatever files are there; a path is written as one (`./echo`).
+    ///
+    /// # Errors
+    /// When it is neither that nor a file, or a folder that has not one component.
+    pub(in crate::commands) fn by(named: &Path, setting: &Setting) -> Result<Self, Failure> {
+        let text = named.to_string_lossy();
+        let mut known = known();
+        if let Some(at) = known.iter().position(|served| served.name == text) {
+            return Ok(Self::Bundled(known.swap_remove(at)));
+        }
+        // Without the dot of this folder.
+        let path: PathBuf = setting.cwd.join(named).components().collect();
+        if path.is_dir() {
+            return built(&path).map(Self::File);
+        }
+        let looks_like_a_path =
+            named.components().count() > 1 || named.extension().is_some_and(|it| it == "wasm");
+        if path.is_file() || looks_like_a_path {
+            return Ok(Self::File(path));
+        }
+        Err(nobody(&text, &known))
+    }
+}
+
+fn nobody(name: &str, known: &[Served]) -> Failure {
+    let help = match misspelt(name, known.iter().map(|served| served.name.as_str())) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "`runner plugin list` has those that come with the program; \
+                 of another, name the file"
+            .to_owned(),
+    };
+    let message = format!("{name} is no file, and no plugin of the program is called so");
+    Failure::usage(message).help(help)
+}
+
 impl Subject {
     /// The plugin that `named` means.
     ///
     /// # Errors
     /// When there is none, or it can't be loaded.
     pub(in crate::commands) fn find(named: &Path, setting: &Setting) -> Result<Self, Failure> {
-        // Without the dot of this folder.
-        let path: PathBuf = setting.cwd.join(named).components().collect();
-        if path.is_dir() {
-            return Self::of_file(&built(&path)?, setting);
+        match Meant::by(named, setting)? {
+            Meant::File(path) => Self::of_file(&path, setting),
+            Meant::Bundled(served) => Ok(Self::of_bundle(served)),
         }
-        let looks_like_a_path =
-            named.components().count() > 1 || named.extension().is_some_and(|it| it == "wasm");
-        if path.is_file() || looks_like_a_path {
-            return Self::of_file(&path, setting);
-        }
-        Self::of_bundle(&named.to_string_lossy())
     }
 
     fn of_file(path: &Path, setting: &Setting) -> Result<Self, Failure> {
@@ -88,22 +126,9 @@ impl Subject {
         })
     }
 
-    fn of_bundle(name: &str) -> Result<Self, Failure> {
-        let mut bundle = known();
-        let Some(at) = bundle.iter().position(|served| served.name == name) else {
-            let known = bundle.iter().map(|served| served.name.as_str());
-            let help = match misspelt(name, known) {
-                Some(meant) => format!("did you mean {meant}?"),
-                None => "`runner plugin list` has those that come with the program; \
-                         of another, name the file"
-                    .to_owned(),
-            };
-            let message = format!("{name} is no file, and no plugin of the program is called so");
-            return Err(Failure::usage(message).help(help));
-        };
-        let served = bundle.swap_remove(at);
+    fn of_bundle(served: Served) -> Self {
         let languages = served.languages.into_iter().map(|(name, _)| name);
-        Ok(Self {
+        Self {
             file: None,
             name: served.name,
             prefixes: served.prefixes,
@@ -111,7 +136,7 @@ impl Subject {
             schemes: Vec::new(),
             asks: Vec::new(),
             flags: Vec::new(),
-        })
+        }
     }
 
     /// What to do where it is granted less than it wants.
@@ -217,7 +242,10 @@ fn flags(wants: &Wants) -> Vec<String> {
 }
 
 /// The component that a folder has built.
-fn built(folder: &Path) -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// When it has none, or several.
+pub(in crate::commands) fn built(folder: &Path) -> Result<PathBuf, Failure> {
     for place in BUILT {
         let entries = std::fs::read_dir(folder.join(place)).into_iter().flatten();
         let files = entries.flatten().map(|entry| entry.path());
@@ -235,7 +263,7 @@ fn built(folder: &Path) -> Result<PathBuf, Failure> {
         }
     }
     let message = format!("{} has no component", folder.display());
-    Err(Failure::usage(message).help("build it first, as its README says"))
+    Err(Failure::usage(message).help("build it first: `runner plugin build`, in that folder"))
 }
 
 #[cfg(test)]
@@ -301,11 +329,11 @@ mod tests {
 
     #[test]
     fn a_name_that_is_nearly_one_of_the_programs_is_answered() {
-        let refused = Subject::of_bundle("opnai")
-            .expect_err("there is none")
-            .render();
+        let refused = nobody("opnai", &known()).render();
         assert!(refused.ends_with("help: did you mean openai?"), "{refused}");
-        let subject = Subject::of_bundle("javascript").map(|it| it.types);
-        assert_eq!(subject.ok(), Some(vec!["javascript".to_owned()]));
+        let mut all = known().into_iter();
+        let served = all.find(|served| served.name == "javascript");
+        let subject = Subject::of_bundle(served.expect("the program has it"));
+        assert_eq!(subject.types, ["javascript"]);
     }
 }

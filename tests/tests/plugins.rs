@@ -225,6 +225,29 @@ fn the_bundled_graders_are_pure_functions() {
     }
 }
 
+/// The value of a variable was taken for the path of a key of Google's, and said in the message.
+#[test]
+fn no_variable_is_told_as_the_place_of_a_key() {
+    let config = |env: &str| {
+        format!(
+            "prompts: [x]\nproviders: ['fetch:get']\nplugins:\n  fetch:\n    source: {:?}\n    permissions:\n      \
+             hosts: ['https://a.example']\n      credentials: {{ fetch-key: {{ env: {env}, scheme: google-adc }} }}\n",
+            outside("fetch")
+        )
+    };
+    let mut told = String::new();
+    for env in ["OPENAI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"] {
+        for command in [&["eval"][..], &["trust", "--show"], &["config", "check"]] {
+            let run = Run::new().config(&config(env)).env(env, "sk-a-secret-0123");
+            let finished = run.args(command).finish();
+            let all = format!("{}{}", finished.stdout, finished.stderr);
+            assert!(!all.contains("sk-a-secret"), "{all}");
+            told += &finished.told_as(&format!("{env}: {}", command.join(" ")));
+        }
+    }
+    assert_snapshot!(told);
+}
+
 /// A client that was written for WASI reaches what its plugin is granted, with the credential that
 /// it names, and hears why not where something is missing. It opens no socket.
 #[test]

@@ -21,6 +21,10 @@ use super::ways::{Named, Way};
 /// The variable by which the person names another server of tokens than Google's.
 const TOKENS_AT: &str = "RUNNER_GOOGLE_TOKEN_URL";
 
+/// The variable by which the person names the file of a key. A config could name any other one, and learn
+/// by what is said of it what that holds and which files there are.
+const KEY_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
+
 /// The file's name in gcloud's folder.
 const FILE: &str = "application_default_credentials.json";
 
@@ -102,16 +106,22 @@ impl Binder<'_> {
         })
     }
 
-    /// The key in a file that the person's `env` names. What it knows of a project fills the config's.
+    /// The key in a file that the person's `env` names. What it knows of a project fills the config's. Nothing
+    /// that is said of it has the variable's value.
     pub(super) fn google_file(
         &self,
         env: &str,
         path: &str,
         config: &mut Map<String, Value>,
     ) -> Result<Secret, String> {
+        if env != KEY_FILE {
+            let problem = format!("a key of Google's is found by {KEY_FILE} alone, not by {env}");
+            return Err(problem);
+        }
+        let place = format!("the file that {env} names");
         match small_file(Path::new(path)) {
-            Some(text) => self.google(&text, path, config),
-            None => Err(format!("{env} names {path}, which can't be read")),
+            Some(text) => self.google(&text, &place, config),
+            None => Err(format!("{place} can't be read")),
         }
     }
 

@@ -135,7 +135,15 @@ fn a_fixture_runs_no_code_outside_the_sandbox_and_reads_no_file_elsewhere() {
         let run = run.clone().file("fixtures/stranger.yaml", fixture);
         run.args(["plugin", "test"]).finish().told_as(value)
     };
-    let all = told("file://value.js") + &told("file://../secret.txt") + &told("file://most.txt");
+    let mut all =
+        told("file://value.js") + &told("file://../secret.txt") + &told("file://most.txt");
+    let link = run.project().join("fixtures/link.yaml");
+    std::os::unix::fs::symlink("../secret.txt", link).expect("a link");
+    all += &run
+        .clone()
+        .args(["plugin", "test"])
+        .finish()
+        .told_as("a link");
     assert_snapshot!(all);
     assert!(!run.project().join("ran").exists() && !run.project().join("fixtures/ran").exists());
 }

@@ -64,19 +64,29 @@ pub(super) fn run(arguments: &Test, setting: &Setting) -> Result<u8, Failure> {
     })
 }
 
-/// The fixtures of a folder, in the order of their names.
+/// The fixtures of a folder, in the order of their names. A link could lead to any file of the person's,
+/// which a message about a wrong fixture would quote.
 fn files(folder: &Path, only: Option<&str>) -> Result<Vec<PathBuf>, Failure> {
+    let not_a_link = |path: &Path| {
+        let message = || format!("{} is a link", path.display());
+        let help = "a fixture is a file of the plugin's own folder; copy it there";
+        let refusal = path.is_symlink().then(|| Failure::usage(message()));
+        refusal.map_or(Ok(()), |refusal| Err(refusal.help(help)))
+    };
+    not_a_link(folder)?;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_fixture = |path: &PathBuf| {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let is_meant = only.is_none_or(|text| name(path).contains(text));
-        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && is_meant && path.is_file()
+        ending.is_some_and(|ending| ENDINGS.contains(&ending)) && is_meant
     };
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.path())
         .filter(is_fixture)
         .collect();
     files.sort();
+    files.iter().try_for_each(|path| not_a_link(path))?;
+    files.retain(|path| path.is_file());
     if files.is_empty() {
         let which = only.map(|text| format!(" with {text} in its name"));
         let folder = folder.display();

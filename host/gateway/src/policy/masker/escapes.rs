@@ -3,11 +3,18 @@
 //! Libraries differ in what they escape and how, so there is no list of spellings to search for.
 //! Instead the escapes are decoded, whoever wrote them: a spelling of any character is found.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use entities::ENTITIES;
+
 /// What an escape stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     Byte(u8),
     Char(char),
+    Text(&'static str),
 }
 
 impl Sign {
@@ -19,6 +26,7 @@ impl Sign {
                 &buffer[..1]
             }
             Self::Char(sign) => sign.encode_utf8(buffer).as_bytes(),
+            Self::Text(text) => text.as_bytes(),
         }
     }
 }
@@ -70,6 +78,8 @@ fn after_backslash(text: &[u8]) -> Option<(Sign, usize)> {
             .and_then(hex)
             .and_then(char::from_u32)
             .map(|sign| (Sign::Char(sign), 10)),
+        // Perl's.
+        b'x' if text.get(2) == Some(&b'{') => in_braces(text),
         b'x' => text
             .get(2..4)
             .and_then(|digits| byte(digits, 16))
@@ -83,12 +93,17 @@ fn after_backslash(text: &[u8]) -> Option<(Sign, usize)> {
     Some(special.unwrap_or((Sign::Byte(next), 2)))
 }
 
+/// Reads the hexadecimal digits of `\u{X}` and `\x{X}`.
+fn in_braces(text: &[u8]) -> Option<(Sign, usize)> {
+    let end = text.iter().take(LONGEST).position(|byte| *byte == b'}')?;
+    let sign = char::from_u32(hex(&text[3..end])?)?;
+    Some((Sign::Char(sign), end + 1))
+}
+
 /// Reads `\uXXXX`, of which two may make one character, and `\u{X}`.
 fn unicode(text: &[u8]) -> Option<(Sign, usize)> {
     if text.get(2) == Some(&b'{') {
-        let end = text.iter().take(LONGEST).position(|byte| *byte == b'}')?;
-        let sign = char::from_u32(hex(&text[3..end])?)?;
-        return Some((Sign::Char(sign), end + 1));
+        return in_braces(text);
     }
     let unit = hex(text.get(2..6)?)?;
     if let Some(sign) = char::from_u32(unit) {
@@ -103,63 +118,36 @@ fn unicode(text: &[u8]) -> Option<(Sign, usize)> {
     }
 }
 
-/// Names of HTML for ASCII characters: the five of XML, which most libraries write, and those that libraries write
-/// which name all that have a name (`htmlentities` of PHP with HTML 5, npm's `entities` and `he`).
-const NAMED: [(&[u8], u8); 36] = [
-    (b"&amp;", b'&'),
-    (b"&lt;", b'<'),
-    (b"&gt;", b'>'),
-    (b"&quot;", b'"'),
-    (b"&apos;", b'\''),
-    (b"&lowbar;", b'_'),
-    (b"&UnderBar;", b'_'),
-    (b"&period;", b'.'),
-    (b"&sol;", b'/'),
-    (b"&plus;", b'+'),
-    (b"&equals;", b'='),
-    (b"&colon;", b':'),
-    (b"&semi;", b';'),
-    (b"&comma;", b','),
-    (b"&excl;", b'!'),
-    (b"&num;", b'#'),
-    (b"&dollar;", b'$'),
-    (b"&percnt;", b'%'),
-    (b"&lpar;", b'('),
-    (b"&rpar;", b')'),
-    (b"&ast;", b'*'),
-    (b"&midast;", b'*'),
-    (b"&quest;", b'?'),
-    (b"&commat;", b'@'),
-    (b"&lsqb;", b'['),
-    (b"&lbrack;", b'['),
-    (b"&bsol;", b'\\'),
-    (b"&rsqb;", b']'),
-    (b"&rbrack;", b']'),
-    (b"&Hat;", b'^'),
-    (b"&grave;", b'`'),
-    (b"&lcub;", b'{'),
-    (b"&lbrace;", b'{'),
-    (b"&verbar;", b'|'),
-    (b"&rcub;", b'}'),
-    (b"&rbrace;", b'}'),
-];
+/// What the names of HTML stand for, by the name as it is and, where no other is called so, in small letters: a
+/// server may have changed its letters. Who names all that has a name (`htmlentities` of PHP, npm's `entities` and
+/// `he`) names most signs of ASCII and many others, and two letters in one (`&fjlig;`).
+static NAMED: LazyLock<HashMap<Cow<'static, [u8]>, &'static str>> = LazyLock::new(|| {
+    // Who writes names ends them; the old ones that need no end are in the list twice.
+    let whole = || ENTITIES.iter().filter(|it| it.entity.ends_with(';'));
+    let mut named: HashMap<Cow<'static, [u8]>, &'static str> = whole()
+        .map(|it| (it.entity.as_bytes().into(), it.characters))
+        .collect();
+    for it in whole() {
+        let small = it.entity.to_ascii_lowercase().into_bytes();
+        named.entry(small.into()).or_insert(it.characters);
+    }
+    named
+});
 
 /// Reads what HTML and XML have: a number or a name.
 fn entity(text: &[u8]) -> Option<(Sign, usize)> {
-    if text.get(1)? != &b'#' {
-        let is_here = |name: &[u8]| {
-            text.get(..name.len())
-                .is_some_and(|it| it.eq_ignore_ascii_case(name))
-        };
-        let (name, sign) = NAMED.iter().find(|(name, _)| is_here(name))?;
-        return Some((Sign::Byte(*sign), name.len()));
-    }
     let end = text.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    let whole = &text[..=end];
+    if text.get(1)? != &b'#' {
+        let small = || NAMED.get(&*whole.to_ascii_lowercase());
+        let sign = NAMED.get(whole).or_else(small)?;
+        return Some((Sign::Text(sign), whole.len()));
+    }
     let number = match text[2] {
         b'x' | b'X' => hex(&text[3..end])?,
         _ => number(&text[2..end], 10)?,
     };
-    Some((Sign::Char(char::from_u32(number)?), end + 1))
+    Some((Sign::Char(char::from_u32(number)?), whole.len()))
 }
 
 fn hex(digits: &[u8]) -> Option<u32> {

@@ -136,8 +136,14 @@ fn what_libraries_escape_otherwise_is_masked() {
         "sk-a&#x2F;b&#43;c&#0061;d&quot;e&amp;f&LT;g&#xE9;&apos;h",
         // PHP's htmlentities with HTML 5, npm's entities and he.
         "sk-a&sol;b&plus;c&equals;d&quot;e&amp;f&lt;g\u{e9}&apos;h",
+        "sk-a&sol;b&plus;c&equals;d&quot;e&amp;f&lt;g&eacute;&apos;h",
+        "SK-A&sol;b&plus;c&equals;d&QUOT;e&AMP;f&LT;g&eacute;&APOS;h"
+            .replace("SK-A", "sk-a")
+            .leak(),
         // PHP's JSON_HEX_*.
         r"sk-a\/b+c=d\u0022e\u0026f\u003Cg\u00e9\u0027h",
+        // Perl's Data::Dumper.
+        r"sk-a/b+c=d\x{22}e&f<g\x{e9}'h",
         // JSON within JSON within JSON.
         r#"sk-a/b+c=d\\\\\\\"e&f<gé'h"#,
         r#"sk-a\\\\\\\/b+c=d\\\\\\\"e&f<g\\\\u00e9'h"#,

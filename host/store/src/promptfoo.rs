@@ -21,6 +21,10 @@ use crate::error::StoreError;
 const MAX_VALUE: i32 = 64 << 20;
 /// How long a question waits while promptfoo writes.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Rows that are looked at for all runs together, where each run looks at all.
+const MAX_LOOKED_AT: i64 = 10_000_000;
+/// What stands in the place of a column that is not there.
+const ABSENT: &str = "NULL";
 /// Runs that are listed; more are not read.
 const MAX_RUNS: i64 = 100_000;
 
@@ -111,13 +115,49 @@ impl PromptfooFile {
                 |row| row.get(0),
             )
             .map_err(failed)?;
-        if tables == 2 {
+        if tables == 2 && file.is_written_out()? && file.finds_rows()? {
             Ok(file)
         } else {
             Err(StoreError::Foreign {
                 path: path.to_owned(),
             })
         }
+    }
+
+    /// Whether what tells runs apart stands in the file. What is worked out of other columns takes no room there, so
+    /// a small file could have any amount of it.
+    fn is_written_out(&self) -> Result<bool, StoreError> {
+        for (table, name) in [
+            ("evals", "id"),
+            ("evals", "created_at"),
+            ("eval_results", "eval_id"),
+        ] {
+            if self.column(table, name)? == ABSENT {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether the rows of a run can be found without looking at those of all runs, or those are few. promptfoo's
+    /// have an index for that.
+    fn finds_rows(&self) -> Result<bool, StoreError> {
+        let plan = "EXPLAIN QUERY PLAN SELECT id FROM eval_results WHERE eval_id = ?1";
+        let plan: rusqlite::Result<String> = self
+            .connection
+            .query_row(plan, [""], |row| row.get("detail"));
+        if plan
+            .map_err(|error| self.failed(error))?
+            .starts_with("SEARCH")
+        {
+            return Ok(true);
+        }
+        let counts = "SELECT (SELECT count(*) FROM evals), (SELECT count(*) FROM eval_results)";
+        let counts = self.connection.query_row(counts, [], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+        });
+        let (runs, rows) = counts.map_err(|error| self.failed(error))?;
+        Ok(runs.saturating_mul(rows) <= MAX_LOOKED_AT)
     }
 
     /// Sets what a stranger's file may do: nothing.
@@ -144,8 +184,9 @@ impl PromptfooFile {
         let mut statement = self
             .connection
             .prepare(
-                "SELECT id, created_at, (SELECT count(*) FROM eval_results WHERE eval_id = evals.id)
-                 FROM evals ORDER BY created_at, id LIMIT ?1",
+                "SELECT evals.id, created_at, coalesce(rows, 0) FROM evals
+                 LEFT JOIN (SELECT eval_id, count(*) AS rows FROM eval_results GROUP BY eval_id) ON eval_id = evals.id
+                 ORDER BY created_at, evals.id LIMIT ?1",
             )
             .map_err(failed)?;
         let runs = statement.query_map([MAX_RUNS], |row| {
@@ -229,7 +270,7 @@ impl PromptfooFile {
             .query_row(sql, [table, name], |row| row.get::<_, i64>(0));
         let found = found.map_err(|error| self.failed(error))?;
         Ok(if found == 0 {
-            "NULL".to_owned()
+            ABSENT.to_owned()
         } else {
             name.to_owned()
         })
@@ -349,6 +390,54 @@ mod tests {
         assert!(PromptfooFile::open(&folder.path().join("none")).is_err());
     }
 
+    /// From a file of some kilobytes: memory, room on the disk and hours of work without end.
+    #[test]
+    fn what_tells_runs_apart_is_written_out() {
+        let large = "hex(zeroblob(30000000))";
+        for (id, created_at, eval_id) in [
+            (
+                format!("id TEXT AS (created_at || {large})"),
+                "created_at INTEGER".to_owned(),
+                "eval_id TEXT".to_owned(),
+            ),
+            (
+                "id TEXT".to_owned(),
+                format!("created_at TEXT AS (id || {large})"),
+                "eval_id TEXT".to_owned(),
+            ),
+            (
+                "id TEXT".to_owned(),
+                "created_at INTEGER".to_owned(),
+                format!("eval_id TEXT AS ({large})"),
+            ),
+        ] {
+            let tables = format!(
+                "CREATE TABLE evals ({id}, {created_at}, c); CREATE TABLE eval_results (id TEXT, {eval_id});"
+            );
+            let (_keep, path) = made(&tables);
+            let refused = PromptfooFile::open(&path);
+            assert!(
+                matches!(refused, Err(StoreError::Foreign { .. })),
+                "{tables}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_that_each_run_looks_for_among_all_are_few() {
+        let many = "CREATE TABLE evals (id TEXT, created_at INTEGER); CREATE TABLE eval_results (id TEXT, eval_id TEXT);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO evals SELECT i, i FROM n;
+            INSERT INTO eval_results SELECT id, id FROM evals;";
+        let (_keep, path) = made(many);
+        let refused = PromptfooFile::open(&path);
+        assert!(matches!(refused, Err(StoreError::Foreign { .. })));
+        let (_keep, path) = made(&format!(
+            "{many} CREATE INDEX of_run ON eval_results (eval_id);"
+        ));
+        let file = PromptfooFile::open(&path).expect("it has an index");
+        assert!(file.runs().expect("read").iter().all(|run| run.rows == 1));
+    }
+
     #[test]
     fn a_value_that_is_too_large_is_an_error_and_takes_no_memory() {
         let large = format!(
@@ -360,8 +449,8 @@ mod tests {
         let read = file.rows("a", &mut |_| -> Result<(), ()> { Ok(()) });
         assert!(read.is_err());
         // A column that is worked out is none.
-        let made_up = "CREATE TABLE evals (id); CREATE TABLE eval_results (eval_id TEXT, id TEXT AS (hex(zeroblob(100000000))));
-            INSERT INTO evals VALUES ('a'); INSERT INTO eval_results VALUES ('a');";
+        let made_up = "CREATE TABLE evals (id, created_at); CREATE TABLE eval_results (eval_id TEXT, id TEXT AS (hex(zeroblob(100000000))));
+            INSERT INTO evals VALUES ('a', 1); INSERT INTO eval_results VALUES ('a');";
         let (_keep, path) = made(made_up);
         let file = PromptfooFile::open(&path).expect("it is one");
         let mut ids = Vec::new();

@@ -31,7 +31,7 @@ mod foreign;
 mod kept;
 
 use cascade::Cascade;
-use foreign::held;
+use foreign::{MOST_STATED, from_zero_to_one, held};
 use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
@@ -260,6 +260,7 @@ impl Bench<'_> {
         let runnable = script::of_assertion(assertion, code);
         let name = runnable.program.name.clone();
         let language = runnable.program.language.clone();
+        let runs_outside = runnable.outside.is_some();
         let rules = Rules {
             inverse: assertion.inverse,
             threshold: assertion.threshold,
@@ -278,7 +279,13 @@ impl Bench<'_> {
             let message = format!("the code could not run: {message}");
             return Err(CallFailure::new(FailureCode::Script, message));
         }
-        Ok(verdict::grade(&given, rules))
+        let grade = verdict::grade(&given, rules);
+        // A stranger's interpreter gives the verdict itself, but where a program of the person's ran.
+        let interpreter = self.scope.context.interpreters.get(&language);
+        Ok(match interpreter.filter(|_| !runs_outside) {
+            Some(interpreter) => held(&interpreter.plugin, grade),
+            None => grade,
+        })
     }
 
     /// What code about an assertion gets: `output` and `context`.
@@ -326,7 +333,11 @@ impl Bench<'_> {
             .evaluate(grader, assertion.judges, &input, self.identity)
             .await;
         let component = match result {
-            Ok(grade) => component(assertion, held(grader, grade)),
+            Ok(mut grade) => {
+                // A judge's scale may end at 10 or 100; what a server says beyond that says no more.
+                grade.score = grade.score.clamp(-MOST_STATED, MOST_STATED);
+                component(assertion, held(&grader.plugin, grade))
+            }
             Err(failure) => ungraded(assertion, failure),
         };
         Ok((component, tokens))
@@ -422,6 +433,9 @@ pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRec
             reason,
             ..grade
         };
+    }
+    if assertion.of_data {
+        from_zero_to_one(&mut grade);
     }
     let mut component = ComponentRecord::plain(
         grade.pass,

@@ -185,8 +185,7 @@ impl<'a> AssertionReader<'a> {
             return None;
         };
         entry.report_unknown(findings, &KNOWN);
-        let written = kind.want_text(findings)?;
-        let (name, inverse) = self.kind(&written, &kind)?;
+        let (name, inverse) = self.kind(&kind.want_text(findings)?, &kind)?;
         let value = entry.get("value");
         let process = self.check_code(&name, value.as_ref(), entry);
         let code = |entry: &Entry<'_>, usage| {
@@ -228,6 +227,7 @@ impl<'a> AssertionReader<'a> {
                 .get("when")
                 .and_then(|when| when::read(&when, findings)),
             json: Arc::new(with_redacted_provider(entry.node.json_as_written())),
+            of_data: entry.origin.is_data(),
             at: entry.at(),
             value_at,
         })

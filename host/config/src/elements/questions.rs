@@ -208,6 +208,7 @@ fn check(correct: &[String], at: Position) -> Assertion {
         when: None,
         knobs: Map::new(),
         judges: Judges::default(),
+        of_data: true,
         value_at: at.clone(),
         at,
     }

@@ -129,6 +129,8 @@ pub struct Assertion {
     pub when: Option<When>,
     /// As written, for the results file; rows share it.
     pub json: Arc<Value>,
+    /// Whether a row of data brought it: then its scores count from 0 to 1, whatever they are.
+    pub of_data: bool,
     /// Where it stands.
     pub at: Position,
     /// Where its `value` stands; where it has none, as `at`.

@@ -24,6 +24,7 @@ pub(crate) fn assertion(weight: f64) -> Assertion {
         judges: runner_config::plan::Judges::default(),
         when: None,
         json: json!({"type": "equals"}).into(),
+        of_data: false,
         at: runner_config::plan::Position::default(),
         value_at: runner_config::plan::Position::default(),
     }

@@ -1,14 +1,16 @@
-//! What a stranger's grader may say of a case: its own score, and metrics of its own.
+//! What strangers may say of a case: their own score, and metrics of their own.
 
 use runner_sandbox::abi::Grade;
 
-use crate::plugins::{Grader, Trust};
+use crate::plugins::{LoadedPlugin, Trust};
 
-/// Holds a stranger's grader to what is its own. A score beyond 1 would outvote the others whatever their
-/// weights. A named score could be taken for the metric of another assertion, of any test: so all of them stand
-/// under the plugin's name (`acme/faithful`).
-pub(super) fn held(grader: &Grader, mut grade: Grade) -> Grade {
-    let plugin = &grader.plugin;
+/// The largest score that an answer of a judge or of a server has; also below 0.
+pub(super) const MOST_STATED: f64 = 100.0;
+
+/// Holds a stranger's grader, or the interpreter of a stranger's language, to what is its own. A score beyond 1 would
+/// outvote the others whatever their weights. A named score could be taken for the metric of another assertion, of any
+/// test: so all of them stand under the plugin's name (`acme/faithful`).
+pub(super) fn held(plugin: &LoadedPlugin, mut grade: Grade) -> Grade {
     if !matches!(plugin.trust, Trust::Foreign(_)) {
         return grade;
     }
@@ -23,4 +25,13 @@ pub(super) fn held(grader: &Grader, mut grade: Grade) -> Grade {
         (grade.pass, grade.score) = (false, 0.0);
     }
     grade
+}
+
+/// Brings the scores of a row of data between 0 and 1: beside those of other rows a larger one would be all that
+/// counts. Whether the row passes is its own opinion.
+pub(super) fn from_zero_to_one(grade: &mut Grade) {
+    grade.score = grade.score.clamp(0.0, 1.0);
+    for (_, score) in &mut grade.named_scores {
+        *score = score.clamp(0.0, 1.0);
+    }
 }

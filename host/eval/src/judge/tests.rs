@@ -42,6 +42,28 @@ fn a_score_that_is_no_score_fails_with_the_reason() {
     );
 }
 
+/// One row of `1e6` held any threshold of a metric that others have, too.
+#[test]
+fn scores_of_a_row_of_data_are_from_zero_to_one() {
+    let row = Assertion {
+        of_data: true,
+        ..assertion()
+    };
+    let grade = |score: f64| Grade {
+        score,
+        named_scores: vec![("good".to_owned(), score), ("fair".to_owned(), 0.5)],
+        ..passed()
+    };
+    for (score, expected) in [(1e6, 1.0), (-1e6, 0.0), (0.25, 0.25)] {
+        let component = component(&row, grade(score));
+        let named = Value::Object(component.named_scores);
+        assert_eq!(named, json!({ "good": expected, "fair": 0.5 }));
+        assert!((component.score - expected).abs() < f64::EPSILON && component.pass);
+    }
+    let own = component(&assertion(), grade(12.0));
+    assert!((own.score - 12.0).abs() < f64::EPSILON);
+}
+
 #[test]
 fn names_of_scores_and_their_number_are_bounded() {
     let long = "n".repeat(LONGEST_METRIC + 1);

@@ -163,13 +163,11 @@ pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
 }
 
 /// The highest price of a call that is believed, in US dollars: above that of any.
-const MOST_COST: f64 = 1e3;
+const MOST_COST: f64 = 100.0;
 
-/// Caps a price that no call has. The price that was said, if one was.
+/// Leaves out a price that no call has, which then costs what its tokens do. The price that was said, if one was.
 pub(crate) fn believable_cost(usd: &mut Option<f64>) -> Option<f64> {
-    let said = usd.filter(|usd| *usd > MOST_COST)?;
-    *usd = Some(MOST_COST);
-    Some(said)
+    usd.take_if(|usd| *usd > MOST_COST)
 }
 
 /// Token counts of a call as the results show them. Nothing reported counts as 0.
@@ -193,11 +191,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prices_that_can_not_be_are_capped() {
-        let capped = |mut usd: Option<f64>| (believable_cost(&mut usd), usd);
-        assert_eq!(capped(Some(f64::MAX)), (Some(f64::MAX), Some(MOST_COST)));
+    fn prices_that_can_not_be_are_left_out() {
+        let left = |mut usd: Option<f64>| (believable_cost(&mut usd), usd);
+        assert_eq!(left(Some(f64::MAX)), (Some(f64::MAX), None));
         for usd in [None, Some(0.0), Some(0.25), Some(MOST_COST)] {
-            assert_eq!(capped(usd), (None, usd));
+            assert_eq!(left(usd), (None, usd));
         }
     }
 

@@ -265,8 +265,7 @@ impl GuestHost {
     pub(super) fn believe(&self, usage: &mut abi::Usage, cost: &mut Option<f64>) {
         if let Some(said) = believable_cost(cost) {
             self.warn(format!(
-                "an answer says that it cost ${said:e}, which no call does; the results have a smaller \
-                 price"
+                "an answer says that it cost ${said:e}, which no call does; the results leave that out"
             ));
         }
         if let Some(said) = believable(usage) {

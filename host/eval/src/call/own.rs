@@ -29,6 +29,10 @@ const IN_THE_SANDBOX: &str = include_str!("own/provider.mjs");
 const AN_OPTION: &str = "the prompt begins with `-`, which the command would take for an option; \
                          a command that ends with ` --` gets it";
 
+/// Texts that code makes vectors of for one question. It runs once for each, and a stranger's grader may ask 32
+/// questions in a call; graders of the program ask for a few.
+const MOST_VECTORS: usize = 64;
+
 /// Its name among the files of the code.
 const WRAPPER: &str = "__provider.mjs";
 
@@ -69,7 +73,7 @@ impl CallScope {
         let is_cached = stated.is_cached();
         stated.put_into(&mut read);
         let completion = &mut read.completion;
-        // What can't be is capped, as of any provider.
+        // What can't be is left out, as of any provider.
         let _ = believable_cost(&mut completion.cost_usd);
         let _ = believable(&mut completion.usage);
         close(
@@ -94,7 +98,12 @@ impl CallScope {
         inputs: Vec<String>,
         identity: &CallContext,
     ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
-        let mut vectors = Vec::with_capacity(inputs.len());
+        let count = inputs.len();
+        if count > MOST_VECTORS {
+            let why = format!("{count} texts at once; it is given {MOST_VECTORS}");
+            return Err(failed(target, &why));
+        }
+        let mut vectors = Vec::with_capacity(count);
         let mut used = TokenUsage::default();
         for input in inputs {
             let asked = OwnRequest::for_vector(target, own, input);

@@ -50,6 +50,9 @@ pub struct CaseRecord {
     pub vars: Arc<Map<String, Value>>,
     /// The test, `defaultTest` merged in, with this case's variables.
     pub test_case: TestCase,
+    /// The data file of which the test is a row, as messages call it; absent where it is of none.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub data_file: Option<String>,
     /// What the provider answered; absent when it didn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<ResponseRecord>,
@@ -103,6 +106,11 @@ impl CaseRecord {
             },
             vars: case.vars.clone(),
             test_case: TestCase::of(case),
+            data_file: case
+                .test
+                .data
+                .as_ref()
+                .map(|file| file.shown.display().to_string()),
             response: None,
             grading_result: None,
             named_scores: Map::new(),

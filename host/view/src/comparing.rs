@@ -3,6 +3,8 @@
 //! Both are read once from their lookups, put into the order of their contents, and walked side by
 //! side: some thirty bytes a case, so that a run of a million can be compared with another.
 
+use std::collections::{HashMap, VecDeque};
+
 use runner_store::{Outcome, Store, StoreError};
 
 use crate::significance::Pairs;
@@ -68,6 +70,8 @@ pub(crate) struct Comparison {
 struct Case {
     pair: u32,
     content: u64,
+    /// How it is tested.
+    tested: u64,
     test: u32,
     outcome: Outcome,
     score: f32,
@@ -114,6 +118,7 @@ fn cases(
             cases.push(Case {
                 pair: pair as u32,
                 content: it.content,
+                tested: it.tested,
                 test: it.test_idx,
                 outcome: it.outcome,
                 score: it.score as f32,
@@ -125,34 +130,20 @@ fn cases(
     Ok(cases)
 }
 
-/// Both in the order of their keys; equal ones pair in the order of their tests.
-fn walk(columns: Vec<Beside>, earlier: &[Case], later: &[Case]) -> Comparison {
+/// Both in the order of their keys.
+fn walk(columns: Vec<Beside>, mut earlier: &[Case], mut later: &[Case]) -> Comparison {
     let mut comparison = Comparison {
         columns,
         ..Comparison::default()
     };
-    let (mut left, mut right) = (earlier.iter().peekable(), later.iter().peekable());
-    loop {
-        match (left.peek(), right.peek()) {
-            (Some(before), Some(after)) if before.key() == after.key() => {
-                comparison.add(before, after);
-                left.next();
-                right.next();
-            }
-            (Some(before), Some(after)) if before.key() < after.key() => {
-                comparison.only_before += 1;
-                left.next();
-            }
-            (_, Some(_)) => {
-                comparison.only_after += 1;
-                right.next();
-            }
-            (Some(_), None) => {
-                comparison.only_before += 1;
-                left.next();
-            }
-            (None, None) => break,
-        }
+    while let Some(key) = [earlier.first(), later.first()]
+        .into_iter()
+        .flatten()
+        .map(Case::key)
+        .min()
+    {
+        let (before, after) = (equal(&mut earlier, key), equal(&mut later, key));
+        comparison.add_equal(before, after);
     }
     comparison
         .differences
@@ -160,7 +151,50 @@ fn walk(columns: Vec<Beside>, earlier: &[Case], later: &[Case]) -> Comparison {
     comparison
 }
 
+/// Takes the cases of this key from the beginning.
+fn equal<'a>(cases: &mut &'a [Case], key: (u32, u64)) -> &'a [Case] {
+    let count = cases.iter().take_while(|case| case.key() == key).count();
+    let (equal, rest) = cases.split_at(count);
+    *cases = rest;
+    equal
+}
+
+/// For each case of the later run its partner among equal ones of the earlier: one that is tested alike, or else the
+/// next one that none is tested like.
+fn partners(before: &[Case], after: &[Case]) -> Vec<Option<usize>> {
+    let mut alike: HashMap<u64, VecDeque<usize>> = HashMap::new();
+    for (place, case) in before.iter().enumerate() {
+        alike.entry(case.tested).or_default().push_back(place);
+    }
+    let partner = |case: &Case| alike.get_mut(&case.tested).and_then(VecDeque::pop_front);
+    let mut partners: Vec<Option<usize>> = after.iter().map(partner).collect();
+    let mut free: Vec<usize> = alike.into_values().flatten().collect();
+    free.sort_unstable();
+    let mut free = free.into_iter();
+    for partner in &mut partners {
+        *partner = partner.or_else(|| free.next());
+    }
+    partners
+}
+
 impl Comparison {
+    /// Adds cases that are the same one.
+    fn add_equal(&mut self, before: &[Case], after: &[Case]) {
+        // Nearly all are.
+        if let ([before], [after]) = (before, after) {
+            return self.add(before, after);
+        }
+        let mut paired = 0;
+        for (case, partner) in after.iter().zip(partners(before, after)) {
+            match partner {
+                Some(place) => self.add(&before[place], case),
+                None => self.only_after += 1,
+            }
+            paired += u64::from(partner.is_some());
+        }
+        self.only_before += before.len() as u64 - paired;
+    }
+
     fn add(&mut self, before: &Case, after: &Case) {
         let column = &mut self.columns[after.pair as usize];
         let passed = |case: &Case| case.outcome == Outcome::Passed;
@@ -194,11 +228,36 @@ mod tests {
         Case {
             pair: 0,
             content,
+            tested: 0,
             test,
             outcome,
             score,
             answer,
         }
+    }
+
+    #[test]
+    fn a_row_that_repeats_another_s_variables_does_not_take_its_partner() {
+        use Outcome::{Failed, Passed};
+        let own = Case {
+            tested: 7,
+            ..case(1, 0, Passed, 1)
+        };
+        let strange = Case {
+            tested: 8,
+            ..case(1, 0, Passed, 1)
+        };
+        let broken = Case {
+            test: 1,
+            outcome: Failed,
+            ..own
+        };
+        let comparison = walk(vec![Beside::default()], &[own], &[strange, broken]);
+        assert_eq!(comparison.columns[0].kinds, [1, 0, 0, 0, 0]);
+        assert_eq!((comparison.only_before, comparison.only_after), (0, 1));
+        // A test that was changed is the same case for all that.
+        let comparison = walk(vec![Beside::default()], &[own], &[strange]);
+        assert_eq!((comparison.only_before, comparison.only_after), (0, 0));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is found by of a record: words, kind of error, metrics, metadata, and what it is by content.
 
 use runner_store::Facts;
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::pairing;
@@ -24,6 +24,7 @@ pub(crate) fn of(json: &str) -> Facts {
         text: text(&record, &answer),
         error: record.error_code.clone(),
         content: pairing::content(&record.test_case, &record.vars, record.repeat_index) as u64,
+        tested: hash(&json!([record.test_case, record.data_file]).to_string()),
         answer: hash(&answer),
         repeats: record
             .repeat_group

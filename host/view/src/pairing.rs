@@ -2,8 +2,8 @@
 //!
 //! A case is known by what the user would call the same: description, variables, repeat, and the
 //! pair of columns; not by its number, which moves with every edit, and not by prompt, provider
-//! or assertions, whose change is what one wants to see the effect of. Cases equal in all of it
-//! pair in order (`runner diff`: first those that are also tested alike).
+//! or assertions, whose change is what one wants to see the effect of. Of cases equal in all of it
+//! those pair first that are also tested alike, as rows of one data file or none; the others in order.
 //!
 //! A column is a provider and a prompt. First the columns pair that have the same names; of the
 //! others those with the same provider (its prompt was edited: an unnamed prompt is called by

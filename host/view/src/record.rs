@@ -38,6 +38,7 @@ pub(crate) struct Record {
     pub(crate) prompt: Prompt,
     pub(crate) vars: Map<String, Value>,
     pub(crate) test_case: Value,
+    pub(crate) data_file: Option<String>,
     pub(crate) response: Option<Response>,
     pub(crate) grading_result: Option<Grading>,
     pub(crate) named_scores: Map<String, Value>,

@@ -35,6 +35,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         test_idx,
         repeat_index: 0,
         repeat_group: None,
+        data_file: None,
         prompt_id: "p".repeat(64),
         provider: ProviderRef {
             id: "echo".to_owned(),

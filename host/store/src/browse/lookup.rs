@@ -22,7 +22,7 @@ use crate::error::StoreError;
 use crate::runs::Store;
 
 /// Format of the file; one of another format is made anew.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Records in one transaction.
 const GROUP: usize = 500;
 /// Bytes of text that a lookup holds; what comes after is found by everything but its words.
@@ -33,7 +33,7 @@ const MOST_BYTES: u64 = 4 << 30;
 const TABLES: &str = "
 CREATE TABLE size (text_bytes INTEGER NOT NULL) STRICT;
 INSERT INTO size VALUES (0);
-CREATE TABLE facts (record INTEGER PRIMARY KEY, row_id TEXT NOT NULL, error TEXT, content INTEGER, answer INTEGER, repeats INTEGER) STRICT;
+CREATE TABLE facts (record INTEGER PRIMARY KEY, row_id TEXT NOT NULL, error TEXT, content INTEGER, tested INTEGER, answer INTEGER, repeats INTEGER) STRICT;
 CREATE INDEX facts_by_error ON facts (error) WHERE error IS NOT NULL;
 CREATE TABLE metrics (record INTEGER, name TEXT, score REAL, PRIMARY KEY (record, name)) STRICT, WITHOUT ROWID;
 CREATE INDEX metrics_by_score ON metrics (name, score);
@@ -63,6 +63,8 @@ pub struct Facts {
     pub error: Option<String>,
     /// A hash of what makes it the same case in another run or column.
     pub content: u64,
+    /// A hash of how it is tested, and of which data file it is a row.
+    pub tested: u64,
     /// A hash of its answer.
     pub answer: u64,
     /// A hash of what all repeats of the same case in the same column have in common.
@@ -264,6 +266,7 @@ fn insert(change: &Connection, record: i64, row_id: &str, facts: &Facts) -> rusq
         text,
         error,
         content,
+        tested,
         answer,
         repeats,
         metrics,
@@ -274,11 +277,12 @@ fn insert(change: &Connection, record: i64, row_id: &str, facts: &Facts) -> rusq
         row_id,
         error,
         content.cast_signed(),
+        tested.cast_signed(),
         answer.cast_signed(),
         repeats.map(u64::cast_signed),
     );
     change
-        .prepare_cached("INSERT OR REPLACE INTO facts VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .prepare_cached("INSERT OR REPLACE INTO facts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
         .execute(row)?;
     for (name, score) in metrics {
         change

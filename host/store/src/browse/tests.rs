@@ -59,6 +59,7 @@ fn facts(json: &str) -> Facts {
         text: format!("Grüße an Kunde{test}, refund policy {column}"),
         error: (test == 5 && column == 0).then(|| "timeout".to_owned()),
         content: test,
+        tested: test,
         answer: if test == 2 { column } else { test },
         repeats: Some(test / 2 * 10 + column),
         metrics: vec![("tone".to_owned(), test as f64 / 10.0)],

@@ -146,7 +146,8 @@ pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
 ///
 /// Cases that are equal by what the user would call the same may be tested in other ways: rows of a data file may
 /// repeat those of another. So each is claimed by one that is also tested alike, as long as the later run has one;
-/// only then do equal ones pair in order.
+/// only then do equal ones pair in order. A row of a data file is tested alike as a row of that file alone: what it is
+/// given by a conversation or a register of its file stands nowhere in it.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     cases: Vec<Option<Ended>>,
@@ -206,7 +207,7 @@ fn keys(record: &CaseRecord, column: u32) -> (u128, u64) {
     let content = pairing::content(&record.test_case, &record.vars, record.repeat_index);
     (
         content.wrapping_add(u128::from(column) << 64),
-        hash(record.test_case.to_string()),
+        hash((record.test_case.to_string(), &record.data_file)),
     )
 }
 
@@ -262,15 +263,21 @@ mod tests {
         let mut strange = own.clone();
         strange.test_idx = 1;
         strange.test_case["assert"] = json!([{ "type": "regex", "value": "." }]);
-        let later = [&strange, &own];
-        let mut index = Index::default();
-        index.add(&own, Ended::of(&own, None));
-        for record in later {
-            index.expect(record, 0);
-        }
-        index.ready();
-        let claimed = later.map(|record| index.claim(record, 0).is_some());
-        assert_eq!(claimed, [false, true]);
+        let claimed = |strange: &CaseRecord| {
+            let later = [strange, &own];
+            let mut index = Index::default();
+            index.add(&own, Ended::of(&own, None));
+            for record in later {
+                index.expect(record, 0);
+            }
+            index.ready();
+            later.map(|record| index.claim(record, 0).is_some())
+        };
+        assert_eq!(claimed(&strange), [false, true]);
+        // Nor does one that is its copy, and is given something by other rows of its file.
+        let mut copy = own.clone();
+        copy.data_file = Some("r.json".to_owned());
+        assert_eq!(claimed(&copy), [false, true]);
         // A test that was changed is the same case for all that.
         let mut index = Index::default();
         index.add(&own, Ended::of(&own, None));

@@ -65,6 +65,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         prompt: prompt(&row["prompt"]),
         vars: map(&row["vars"]).into(),
         test_case: Value::Object(map(&row["testCase"])).into(),
+        data_file: None,
         response,
         grading_result,
         named_scores: map(&row["namedScores"]),

@@ -105,7 +105,7 @@ fn plugin(
         return bundled(alias, entry, permissions, findings);
     };
     let path = source.want_text(findings)?;
-    if path.contains("://") && !names_file(&path) {
+    if is_address(&path) && !names_file(&path) {
         findings.error_help(
             source.at(),
             format!("'{path}': plugins from registries are not supported yet"),
@@ -324,6 +324,14 @@ fn with_budget(mut limits: PluginLimits, entry: &Entry<'_>, findings: &Findings)
     limits.requests = limits.requests.or(budget.requests);
     limits.tokens = budget.tokens;
     limits
+}
+
+/// Whether a text begins with a scheme. A path may have the same signs further on.
+fn is_address(text: &str) -> bool {
+    let part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(part)
+    })
 }
 
 #[cfg(test)]

@@ -182,18 +182,14 @@ mod tests {
 
     #[test]
     fn scenarios_of_a_json_file_are_data() {
-        let row = r#"{"vars": {"b": "{{ env.WORD }}"}, "provider": {"id": "openai:x", "config": {"apiBaseUrl": "https://in.example"}}}"#;
+        let row = r#"{"vars": {"b": "1"}, "provider": {"id": "openai:x", "config": {"apiBaseUrl": "https://in.example"}}}"#;
         let one = format!(r#"{{"config": [{{"vars": {{"a": "f"}}}}], "tests": [{row}]}}"#);
-        let named = |name: &str| {
-            let folder = folder(&format!("[file://{name}]")).env("WORD", "w");
-            folder.file(name, &one)
-        };
+        let named = |name: &str| folder(&format!("[file://{name}]")).file(name, &one);
         let asked = |name: &str| named(name).requests().join("\n");
         let of_data = "ask the provider 'openai:x' (apiBaseUrl: https://in.example;";
         let json = asked("s.json");
         assert!(json.contains(of_data), "{json}");
-        let yaml = asked("s.yaml");
-        assert!(!yaml.contains(of_data) && yaml != "", "{yaml}");
+        assert_eq!(asked("s.yaml"), "");
     }
 
     #[test]

@@ -40,13 +40,18 @@ impl Case {
             let prepared = prompt.prepare(&text)?;
             prepared.render(&self.scope, Some(&self.results))?
         } else {
-            let (own, _) = prompt
-                .unescaped()?
-                .render(&self.scope, Some(&self.results))?;
             let results = Some(&self.text_results);
             let before = render_once(prefix, &self.scope, results)?;
             let after = render_once(suffix, &self.scope, results)?;
-            (format!("{before}{own}{after}"), None)
+            if before.trim().is_empty() && after.trim().is_empty() {
+                // Still the messages that the config wrote, whose values are escaped.
+                prompt.prepared.render(&self.scope, Some(&self.results))?
+            } else {
+                let (own, _) = prompt
+                    .unescaped()?
+                    .render(&self.scope, Some(&self.results))?;
+                (format!("{before}{own}{after}"), None)
+            }
         };
         let messages = chat::messages(&text, json)?;
         let config = Map::new();

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use crate::bounds::REFERENCES;
 use crate::model::{Findings, Origin, Position};
 use crate::read::entry::shortened;
-use crate::read::files::{Files, names_file};
+use crate::read::files::{Files, has_extension, names_file};
 use crate::read::node::{Key, Kind, Mark, Node, Text};
 
 /// Keys whose values are JSON Schemas, or hold them.
@@ -194,6 +194,11 @@ impl Resolver<'_> {
             return Err("is no file; nothing is fetched while a config is read".to_owned());
         }
         let shown = self.files.shown(file);
+        if are_rows(&place.key) && has_extension(&shown, &["json"]) {
+            return Err(
+                "brings rows of a JSON file, which are data: name the file itself".to_owned(),
+            );
+        }
         if !self.others.contains_key(&shown) {
             let at = self.at(mark, place);
             let tree = self.files.tree(&shown, &at, self.origin, self.findings);
@@ -231,6 +236,15 @@ impl Resolver<'_> {
             key: place.key.clone(),
         }
     }
+}
+
+/// Whether what stands at this key are tests or variables. A file that one of them names may be data; what a
+/// reference brings is the config's.
+fn are_rows(key: &str) -> bool {
+    let last = key.rsplit('.').next().unwrap_or_default();
+    let name = last.split('[').next().unwrap_or_default();
+    // What is a list itself is a file of tests.
+    key.starts_with('[') && last == key || ["tests", "vars", "scenarios"].contains(&name)
 }
 
 /// The target of a map that is a reference.

@@ -47,6 +47,29 @@ fn another_file_is_read_and_messages_name_the_line_of_the_reference() {
     );
 }
 
+/// Rows that a reference brings would have the config's rights.
+#[test]
+fn rows_of_a_json_file_are_brought_by_no_reference() {
+    let rows =
+        r#"{"rows": [{ "vars": { "a": 1 }, "assert": [{ "type": "contains", "value": "v" }] }]}"#;
+    for named in [
+        "tests: { $ref: 'rows.json#/rows' }",
+        "tests: [{ $ref: 'rows.json#/rows/0' }]",
+        "tests: [{ vars: { $ref: 'rows.json#/rows/0/vars' } }]",
+        "tests: file://tests.yaml",
+    ] {
+        let folder = folder(named).file("rows.json", rows);
+        let folder = folder.file("tests.yaml", "- { $ref: 'rows.json#/rows/0' }");
+        let problems = folder.problems().join("\n");
+        assert!(
+            problems.contains("rows of a JSON file"),
+            "{named}: {problems}"
+        );
+    }
+    let folder = folder("tests: [{ assert: [{ $ref: 'rows.json#/rows/0/assert/0' }] }]");
+    assert_eq!(values(&folder.file("rows.json", rows)), ["contains \"v\""]);
+}
+
 #[test]
 fn a_schema_keeps_its_own_references() {
     let folder = folder(

@@ -22,6 +22,36 @@ fn a_code_is_explained_and_all_are_listed() {
     assert_eq!(json.stdout_json()["code"], "P009");
 }
 
+/// A script reads what commands did, and never a table.
+#[test]
+fn what_was_done_is_told_as_json() {
+    let run = Run::new().file("prices.json", "{}");
+    let prices = r#"{"m": {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6, "litellm_provider": "x", "mode": "chat"}}"#;
+    let run = run.file("prices.json", prices);
+    let mut told = String::new();
+    for line in [
+        "init --json",
+        "eval --json",
+        "eval --json --shard 1/1 -o part.json",
+        "merge part.json --json",
+        "export -o a.csv -o a.md --json",
+        "prices import prices.json --json",
+        "prices clear --json",
+    ] {
+        let finished = run.clone().args(line.split(' ')).finish();
+        let json = finished.stdout_json();
+        if json["columns"].is_null() {
+            told += &finished.told_as(line);
+        } else {
+            // A run has times of its own.
+            let figures = ["cases", "passed", "exitCode"].map(|name| json[name].as_u64());
+            assert_eq!(figures, [Some(6), Some(6), Some(0)], "{json}");
+            assert_eq!(json["columns"][1]["metrics"]["testPassCount"], 3, "{json}");
+        }
+    }
+    assert_snapshot!(told);
+}
+
 #[test]
 fn help_is_had_of_commands_within_commands() {
     for words in [

@@ -247,6 +247,9 @@ pub(crate) struct Eval {
     /// Show the summary without the table
     #[arg(long, help_heading = "Results")]
     pub(crate) no_table: bool,
+    /// Print the run as JSON instead: how it ended, its counts and columns, without its cases
+    #[arg(long, conflicts_with_all = ["table", "no_table", "dry_run"], help_heading = "Results")]
+    pub(crate) json: bool,
     /// Cut answers and variables in the table to N characters
     #[arg(
         long,
@@ -262,10 +265,31 @@ pub(crate) struct Eval {
 }
 
 impl Eval {
-    /// Whether the table of cases is shown: `--table` is what holds anyway, and undoes a
+    /// How the run is shown when it has ended: `--table` is what holds anyway, and undoes a
     /// `--no-table` before it.
-    pub(crate) fn shows_table(&self) -> bool {
-        !self.no_table
+    pub(crate) fn shown_as(&self) -> ShownAs {
+        ShownAs::of(self.json, self.no_table)
+    }
+}
+
+/// How a run that has ended is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShownAs {
+    /// Its table and its summary.
+    Table,
+    /// Its summary.
+    Summary,
+    /// JSON.
+    Json,
+}
+
+impl ShownAs {
+    pub(crate) fn of(json: bool, no_table: bool) -> Self {
+        match (json, no_table) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Summary,
+            (false, false) => Self::Table,
+        }
     }
 }
 

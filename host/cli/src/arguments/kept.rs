@@ -27,6 +27,9 @@ pub(crate) struct Export {
     /// Say in .md files what is worse than in RUN, an earlier run
     #[arg(long, value_name = "RUN", requires = "output")]
     pub(crate) baseline: Option<String>,
+    /// Print what was written as JSON; without -o and --static, the run is printed as JSON anyway
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl Export {
@@ -88,6 +91,9 @@ pub(crate) struct Merge {
     /// Show the summary without the table
     #[arg(long)]
     pub(crate) no_table: bool,
+    /// Print the run as JSON instead: how it ended, its counts and columns, without its cases
+    #[arg(long, conflicts_with = "no_table")]
+    pub(crate) json: bool,
 }
 
 /// `runner diff`
@@ -136,6 +142,9 @@ pub(crate) struct Init {
     /// Write it into DIR, which is made if need be [default: this folder]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner config …`
@@ -162,14 +171,12 @@ pub(crate) const SCHEMA_NAME: &str = "config.schema.json";
 /// `runner config check`: the flags of `eval`, so that exactly that run is checked.
 #[derive(Debug, Args)]
 #[command(mut_args(elsewhere::shown_by_check))]
+#[command(mut_arg("json", |json| json.help("Print what --show says as JSON").conflicts_with("show").help_heading(None)))]
 pub(crate) struct Check {
     /// Also say what would be run: columns, options and plugins as they were understood, as YAML
     #[arg(long)]
     pub(crate) show: bool,
-    /// Print what --show says as JSON
-    #[arg(long, conflicts_with = "show")]
-    pub(crate) json: bool,
-    /// The run that is checked.
+    /// The run that is checked; its `--json` prints what --show says as JSON.
     #[command(flatten)]
     pub(crate) eval: Eval,
 }
@@ -214,6 +221,7 @@ mod tests {
                 folder: None,
                 csv_raw: false,
                 baseline: None,
+                json: false,
             };
             assert_eq!(export.run().map_err(|_| ()), expected, "{names:?}");
         }

@@ -44,6 +44,7 @@ impl Eval {
             no_share: self.no_share,
             table: self.table,
             no_table: self.no_table,
+            json: self.json,
             table_cell_max_length: self.table_cell_max_length,
             no_progress_bar: self.no_progress_bar,
         }

@@ -12,7 +12,14 @@ pub(crate) enum Prices {
         /// Its `model_prices_and_context_window.json`; the package `litellm` has one, too
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Forget what was imported
-    Clear,
+    Clear {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
 }

@@ -198,11 +198,12 @@ pub(super) fn with_value(flag: &clap::Arg) -> String {
 /// those of one session.
 #[test]
 fn a_run_that_goes_on_has_the_flags_that_it_was_begun_with() {
-    const OF_A_SESSION: [&str; 18] = [
+    const OF_A_SESSION: [&str; 19] = [
         "cache",
         "dry-run",
         "events",
         "force",
+        "json",
         "locked",
         "no-csv-raw",
         "no-progress-bar",

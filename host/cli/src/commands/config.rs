@@ -70,7 +70,7 @@ fn written(file: &Path, setting: &Setting) -> Result<String, Failure> {
 
 fn checked(check: &Check, setting: &Setting) -> Result<String, Failure> {
     let found = eval::check(&check.eval, setting)?;
-    if check.json {
+    if check.eval.json {
         let json = format!("{found:#}\n");
         return Ok(visible::json(&json).into_owned());
     }

@@ -5,8 +5,10 @@ use std::path::Path;
 
 use runner_eval::summary::{ColumnHead, Summary};
 use runner_store::Store;
+use serde_json::{Value, json};
 
-use super::{Setting, diff};
+use super::{Setting, diff, list};
+use crate::arguments::ShownAs;
 use crate::failure::Failure;
 use crate::findings::Findings;
 use crate::job;
@@ -16,6 +18,7 @@ use crate::stdout;
 use crate::stored::StoredRun;
 use crate::table::{self, TableView};
 use crate::terminal::Terminal;
+use crate::thresholds;
 use crate::verdict::Verdict;
 
 /// Cases that are annotations of a job: as many as the service shows of one step, less that of the run.
@@ -27,8 +30,7 @@ pub(super) struct EndedRun<'a> {
     /// The earlier run that it is held against.
     pub(super) baseline: Option<StoredRun>,
     pub(super) verdict: &'a Verdict,
-    /// Whether its table is shown.
-    pub(super) has_table: bool,
+    pub(super) shown_as: ShownAs,
 }
 
 impl EndedRun<'_> {
@@ -40,8 +42,12 @@ impl EndedRun<'_> {
         outputs: &[Output],
         setting: &Setting,
     ) -> Result<bool, Failure> {
-        let text = self.text(summary, findings, setting.terminal);
-        let printed = stdout::print(&text);
+        let printed = match self.shown_as {
+            ShownAs::Json => stdout::json(&self.json(summary)?),
+            ShownAs::Table | ShownAs::Summary => {
+                stdout::print(&self.text(summary, findings, setting.terminal))
+            }
+        };
         // A terminal that is gone takes no results; files do.
         let written = self.write(outputs, summary, setting)?;
         printed?;
@@ -61,7 +67,7 @@ impl EndedRun<'_> {
             only_column: None,
         };
         let mut text = String::new();
-        if self.has_table {
+        if self.shown_as == ShownAs::Table {
             text.push_str(&table::render(findings, &heads, &view));
             text.push('\n');
         }
@@ -72,6 +78,17 @@ impl EndedRun<'_> {
             width,
         ));
         text
+    }
+
+    /// As `runner list --json` has it, with its columns, thresholds and exit code.
+    fn json(&self, summary: &Summary) -> Result<Value, Failure> {
+        let stored = StoredRun::find(self.store.clone(), &summary.run_id)?;
+        let mut told = list::run_json(&stored.info);
+        told["columns"] = output::prompts(&stored.columns, summary);
+        told["thresholds"] = thresholds::json(summary).unwrap_or_else(|| json!([]));
+        told["exitCode"] = json!(self.verdict.code);
+        told["reason"] = json!(self.verdict.reason);
+        Ok(told)
     }
 
     /// Writes the results files, and tells the job.

@@ -23,7 +23,7 @@ use tokio::runtime::Runtime;
 
 use super::ended::EndedRun;
 use super::{Setting, diff, prices};
-use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
+use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, ShownAs};
 use crate::consent::Purpose;
 use crate::events::EventsFile;
 use crate::exit::INTERNAL;
@@ -134,7 +134,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         store: &store,
         baseline,
         verdict: &verdict,
-        has_table: arguments.shows_table(),
+        shown_as: arguments.shown_as(),
     };
     let written = gatherer.look(|findings| ended.tell(&summary, findings, &outputs, setting))?;
     let whole = events.is_none_or(|events| events.is_whole());
@@ -149,7 +149,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
 /// Gathers what the table shows.
 fn gatherer(arguments: &Eval) -> Gatherer {
     Gatherer::new(Limits {
-        rows: if arguments.shows_table() {
+        rows: if arguments.shown_as() == ShownAs::Table {
             TABLE_ROWS
         } else {
             0

@@ -12,10 +12,12 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
 use crate::output::{Output, Run};
+use crate::stdout;
 use crate::stored::{self, StoredRun};
 use runner_config::Origin;
 use runner_config::plan::OutputPath;
 use runner_store::{RunState, Store, StoreError};
+use serde_json::json;
 
 /// Exports a run.
 pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> {
@@ -36,32 +38,46 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
         let note = "this run is still going on; this is what it has so far";
         setting.talk.note(note);
     }
+    let mut written: Vec<String> = Vec::new();
     if let Some(folder) = &arguments.folder {
-        pages(
-            &setting.cwd.join(folder),
-            store.clone(),
-            &run.info.id,
-            setting,
-        )?;
-    }
-    if outputs.is_empty() {
-        if arguments.folder.is_none() {
-            show::document(&run)?;
-        }
+        let path = setting.cwd.join(folder);
+        pages(&path, store.clone(), &run.info.id, setting)?;
+        written.push(folder.display().to_string());
+    } else if outputs.is_empty() {
+        show::document(&run)?;
         return Ok(SUCCESS);
     }
+    if !outputs.is_empty() {
+        write(&run, before, &outputs, &store, setting)?;
+        let paths = outputs.iter().map(|it| it.path().display().to_string());
+        written.extend(paths);
+    }
+    if arguments.json {
+        stdout::json(&json!({ "run": run.info.id, "written": written }))?;
+    }
+    Ok(SUCCESS)
+}
+
+/// Writes its results files.
+fn write(
+    run: &StoredRun,
+    before: Option<StoredRun>,
+    outputs: &[Output],
+    store: &Store,
+    setting: &Setting,
+) -> Result<(), Failure> {
     let summary = run.sum_up(|_| {})?;
-    let against = before.map(|before| diff::against(&store, &before, &run));
+    let against = before.map(|before| diff::against(store, &before, run));
     let against = against.transpose()?;
     let told = Run {
         against: against.as_ref(),
         ..run.run(&summary)
     };
-    for output in &outputs {
+    for output in outputs {
         output.write(&told)?;
         setting.talk.written(output.path());
     }
-    Ok(SUCCESS)
+    Ok(())
 }
 
 /// Writes a run as a folder of pages. One that has something in it is left alone: whose that is nobody knows.

@@ -6,8 +6,10 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
+use std::path::Path;
 
 use anyhow::Context as _;
+use serde_json::json;
 
 use super::Setting;
 use super::config::schema_text;
@@ -44,12 +46,7 @@ pub(super) fn run(arguments: &Init, setting: &Setting) -> Result<u8, Failure> {
         }
     }
     let path = folder.join(NAME);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(CONFIG.as_bytes()));
-    match written {
+    match write_new(&path, CONFIG) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(Failure::usage(format!(
                 "there is a {} already",
@@ -60,17 +57,33 @@ pub(super) fn run(arguments: &Init, setting: &Setting) -> Result<u8, Failure> {
     }
     // One that is there is a person's, or an older one that `config schema --write` replaces.
     let schema = folder.join(SCHEMA_NAME);
-    let mut files = shown(NAME);
-    if !schema.exists() {
-        fs::write(&schema, schema_text())
-            .with_context(|| format!("can't write {}", schema.display()))?;
-        files = format!("{files}, {} (for editors)", shown(SCHEMA_NAME));
+    let mut files = vec![shown(NAME)];
+    match write_new(&schema, &schema_text()) {
+        Ok(()) => files.push(shown(SCHEMA_NAME)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        failed => failed.with_context(|| format!("can't write {}", schema.display()))?,
     }
     let next = match &arguments.folder {
         Some(_) => format!("runner eval -c {}", shown(NAME)),
         None => "runner eval".to_owned(),
     };
-    let text = format!("written: {files}\nnext: {next}");
+    if arguments.json {
+        stdout::json(&json!({ "written": files, "next": next }))?;
+        return Ok(SUCCESS);
+    }
+    let files = files.join(", ");
+    let about = if files.ends_with(SCHEMA_NAME) {
+        " (for editors)"
+    } else {
+        ""
+    };
+    let text = format!("written: {files}{about}\nnext: {next}");
     stdout::print(&format!("{}\n", visible::block(&text)))?;
     Ok(SUCCESS)
+}
+
+/// Writes a file that is not there yet. A link is, wherever it leads.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text.as_bytes())
 }

@@ -192,7 +192,8 @@ fn ended(run: &RunInfo) -> u64 {
     run.outcomes.total() - run.outcomes.of(Outcome::Cancelled)
 }
 
-fn run_json(run: &RunInfo) -> Value {
+/// A run, for programs.
+pub(super) fn run_json(run: &RunInfo) -> Value {
     let total = total(run);
     let passed = run.outcomes.of(Outcome::Passed);
     let tags: Value = serde_json::from_str(&run.tags_json).unwrap_or(Value::Null);

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::ended::EndedRun;
 use super::import::{ResultsFile, Survey, began, new_id, push, survey};
 use super::{Setting, diff};
-use crate::arguments::Merge;
+use crate::arguments::{Merge, ShownAs};
 use crate::exit::INTERNAL;
 use crate::failure::Failure;
 use crate::findings::{Findings, Limits};
@@ -71,8 +71,13 @@ pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
         store.delete_run(&id).map_err(anyhow::Error::new)?;
         return Err(error.into());
     }
+    let shown_as = ShownAs::of(arguments.json, arguments.no_table);
     let mut findings = Findings::new(Limits {
-        rows: if arguments.no_table { 0 } else { TABLE_ROWS },
+        rows: if shown_as == ShownAs::Table {
+            TABLE_ROWS
+        } else {
+            0
+        },
         cell_chars: CELL_CHARS,
         failing_only: false,
     });
@@ -85,7 +90,7 @@ pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
         store: &store,
         baseline,
         verdict: &verdict,
-        has_table: !arguments.no_table,
+        shown_as,
     };
     let written = ended.tell(&summary, &findings, &outputs, setting)?;
     Ok(if written { verdict.code } else { INTERNAL })

@@ -108,6 +108,12 @@ fn default_of(folder: &Path) -> Result<PathBuf, Failure> {
     let found = names
         .map(|name| folder.join(name))
         .find(|path| path.is_file());
+    // Whoever made the folder may have led it anywhere; a run would ask.
+    if let Some(link) = found.as_ref().filter(|path| path.is_symlink()) {
+        let message = format!("{} is a link", link.display());
+        let help = "name the config that is meant: runner migrate FILE";
+        return Err(Failure::usage(message).help(help));
+    }
     let message = || format!("there is no promptfooconfig.yaml in {}", folder.display());
     found.ok_or_else(|| Failure::usage(message()))
 }

@@ -9,12 +9,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use runner_config::plan::PriceList;
 use runner_files::{Readers, Replacement};
+use serde_json::json;
 
 use super::Setting;
 use crate::arguments::Prices;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
+use crate::stdout;
 use crate::visible;
 
 /// Largest table, in bytes; the one of 2026 has three and a half million.
@@ -23,21 +25,26 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Carries out `runner prices …`.
 pub(super) fn run(arguments: &Prices, setting: &Setting) -> Result<u8, Failure> {
     let kept = setting.home.prices();
-    let said = match arguments {
-        Prices::Import { file } => {
+    let (told, said, as_json) = match arguments {
+        Prices::Import { file, json } => {
             let list = imported(&setting.cwd.join(file))?;
             setting.home.make()?;
-            let json = serde_json::to_vec(&list).map_err(anyhow::Error::new)?;
-            Replacement::of(&kept, Readers::Owner, &json).map_err(|error| {
+            let bytes = serde_json::to_vec(&list).map_err(anyhow::Error::new)?;
+            Replacement::of(&kept, Readers::Owner, &bytes).map_err(|error| {
                 Failure::usage(format!("{} can't be written: {error}", kept.display()))
             })?;
             let count = figures::counted(list.len() as u64, "price", "prices");
-            format!("imported: {count} of {}", file.display())
+            let said = format!("imported: {count} of {}", file.display());
+            (json!({ "imported": list.len() }), said, *json)
         }
-        Prices::Clear => match fs::remove_file(&kept) {
-            Ok(()) => "cleared: the prices of the program count again".to_owned(),
+        Prices::Clear { json } => match fs::remove_file(&kept) {
+            Ok(()) => {
+                let said = "cleared: the prices of the program count again".to_owned();
+                (json!({ "cleared": true }), said, *json)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                "no prices were imported".to_owned()
+                let said = "no prices were imported".to_owned();
+                (json!({ "cleared": false }), said, *json)
             }
             Err(error) => {
                 let shown = kept.display();
@@ -45,7 +52,11 @@ pub(super) fn run(arguments: &Prices, setting: &Setting) -> Result<u8, Failure> 
             }
         },
     };
-    setting.talk.line(&said);
+    if as_json {
+        stdout::json(&told)?;
+    } else {
+        setting.talk.line(&said);
+    }
     Ok(SUCCESS)
 }
 

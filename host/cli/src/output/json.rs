@@ -54,7 +54,7 @@ pub(crate) fn instant(ms: i64) -> String {
 }
 
 /// The columns with their sums.
-pub(super) fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
+pub(crate) fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
     let describe = |(column, (_, tally)): (&ColumnRecord, &(_, runner_eval::summary::Tally))| {
         let mut prompt = json!(column);
         prompt["metrics"] = tally.metrics_json();

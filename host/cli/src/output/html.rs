@@ -7,14 +7,15 @@
 //! make a text read as another are replaced as in a terminal.
 //!
 //! The charts are drawn here, so that they are there without a script. A browser can't hold a
-//! million rows, so a page has the first [`MAX_CASES`] cases and [`MAX_BYTES`] of them at most,
-//! and says so; sums and charts are always of all. Records are read one by one.
+//! million rows, so a page has [`MAX_CASES`] cases and [`MAX_BYTES`] of them at most, those that did not pass
+//! before the others, and says so; sums and charts are always of all. Records are read one by one.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use runner_eval::record::{CaseRecord, ComponentRecord};
+use runner_eval::record::{CaseRecord, ComponentRecord, Outcome};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -30,6 +31,8 @@ mod charts;
 const MAX_CASES: u64 = 20_000;
 /// Bytes of cases on a page: what browsers still open.
 const MAX_BYTES: usize = 64 << 20;
+/// Metrics in the table above the cases.
+const MOST_METRICS: usize = 200;
 /// Characters of one text; a longer one is cut with a sentence that says where all of it is.
 const TEXT_CHARS: usize = 20_000;
 
@@ -140,6 +143,7 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
         text(&facts.join(" · "))
     )?;
     tasks(out, run)?;
+    metrics(out, run)?;
     let rates = charts::pass_rates(&summary.columns);
     let latencies = charts::latencies(&summary.columns);
     writeln!(
@@ -147,6 +151,35 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
         "<section class=\"charts\">\n<figure><figcaption>Pass rate</figcaption>{rates}</figure>\n\
          <figure><figcaption>Latency</figcaption>{latencies}</figure>\n</section>"
     )?;
+    Ok(())
+}
+
+/// The mean of each metric in each column, if there are any.
+fn metrics(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
+    let columns = &run.summary.columns;
+    let names = columns
+        .iter()
+        .flat_map(|(_, tally)| tally.metrics().map(|(name, _)| name));
+    let names: BTreeSet<&str> = names.collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let head = (0..columns.len()).map(|column| format!("<th scope=\"col\">({column})</th>"));
+    let head: String = head.collect();
+    writeln!(
+        out,
+        "<table class=\"tasks\" id=\"metrics\">\n<thead><tr><th>metric</th>{head}</tr></thead>\n<tbody>"
+    )?;
+    for name in names.into_iter().take(MOST_METRICS) {
+        let cell = |value: Option<f64>| match value {
+            None => "<td>–</td>".to_owned(),
+            Some(value) => format!("<td>{value:.3}</td>"),
+        };
+        let cells = columns.iter().map(|(_, tally)| cell(tally.metric(name)));
+        let cells: String = cells.collect();
+        writeln!(out, "<tr><th scope=\"row\">{}</th>{cells}</tr>", text(name))?;
+    }
+    writeln!(out, "</tbody>\n</table>")?;
     Ok(())
 }
 
@@ -197,33 +230,80 @@ fn columns(columns: &[ColumnRecord]) -> Value {
     columns.iter().map(column).collect()
 }
 
-/// Writes the cases as items of a list; gives the sentence about those that are left out.
+/// Writes the cases as items of a list; gives the sentence about those that are left out. Where not all have room
+/// the records are read twice: what passed can be missed.
 fn cases(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<Value> {
-    let (mut count, mut bytes) = (0, 0);
-    let (mut texts, mut separator) = (run.records.open()?, "\n");
-    for record in texts.by_ref() {
-        let record: CaseRecord = serde_json::from_str(&record?)?;
-        let case = data(&case(&record, &run.summary.run_id));
-        bytes += case.len();
-        if count == MAX_CASES || bytes > MAX_BYTES {
-            break;
-        }
-        count += 1;
-        write!(out, "{separator}{case}")?;
-        separator = ",\n";
-    }
-    let left_out = run.summary.total - run.summary.not_run().min(run.summary.total);
-    let left_out = left_out.saturating_sub(count);
-    Ok(if left_out == 0 {
-        Value::Null
+    let all = run.summary.total - run.summary.not_run().min(run.summary.total);
+    let mut page = CasesOnPage::default();
+    let fits = all <= MAX_CASES && page.fits(run)?;
+    let wanted: &[fn(&CaseRecord) -> bool] = if fits {
+        &[|_| true]
     } else {
-        let (shown, rest) = (figures::count(count), figures::count(left_out));
-        let id = &run.summary.run_id;
-        json!(format!(
-            "This page has the first {shown} cases; {rest} more are left out, since a browser can't hold them. \
-             Sums and charts are of all cases. The whole: runner export {id} -o results.jsonl"
-        ))
+        &[|record| !has_passed(record), has_passed]
+    };
+    'all: for wanted in wanted {
+        let mut texts = run.records.open()?;
+        for record in texts.by_ref() {
+            let record: CaseRecord = serde_json::from_str(&record?)?;
+            if wanted(&record) && !page.add(out, &record, run)? {
+                break 'all;
+            }
+        }
+    }
+    Ok(match all.saturating_sub(page.count) {
+        0 => Value::Null,
+        rest => {
+            let (shown, rest) = (figures::count(page.count), figures::count(rest));
+            let id = &run.summary.run_id;
+            json!(format!(
+                "This page has {shown} cases, first of all those that did not pass; {rest} more are left out, since a browser \
+                 can't hold them. Sums and charts are of all cases. The whole: runner export {id} -o results.jsonl"
+            ))
+        }
     })
+}
+
+fn has_passed(record: &CaseRecord) -> bool {
+    record.conclusion.outcome() == Outcome::Passed
+}
+
+/// The cases that are on the page.
+#[derive(Default)]
+struct CasesOnPage {
+    count: u64,
+    bytes: usize,
+}
+
+impl CasesOnPage {
+    /// Whether all cases of a run have room: what is left of a record is no larger than it.
+    fn fits(&self, run: &Run<'_>) -> anyhow::Result<bool> {
+        let mut bytes = self.bytes;
+        for record in run.records.open()?.by_ref() {
+            bytes += record?.len();
+            if bytes > MAX_BYTES {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Writes one; whether it had room.
+    fn add(
+        &mut self,
+        out: &mut dyn Write,
+        record: &CaseRecord,
+        run: &Run<'_>,
+    ) -> anyhow::Result<bool> {
+        let case = data(&case(record, &run.summary.run_id));
+        if self.count == MAX_CASES || self.bytes + case.len() > MAX_BYTES {
+            return Ok(false);
+        }
+        let separator = if self.count == 0 { "\n" } else { ",\n" };
+        write!(out, "{separator}{case}")?;
+        self.count += 1;
+        self.bytes += case.len();
+        Ok(true)
+    }
 }
 
 /// A case as the script wants it; every text safe to show.
@@ -274,6 +354,10 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
         "error": record.conclusion.error().filter(|_| graded.is_none()).map(shown),
         "errorCode": record.conclusion.code().map(|code| shown(&code.word())),
         "reason": graded.map(|grade| shown(&grade.reason)),
+        "metrics": record.named_scores.iter().filter_map(|(name, score)| Some(json!([shown(name), score.as_f64()?])))
+            .collect::<Vec<_>>(),
+        "metadata": record.metadata.iter().map(|(name, value)| json!([shown(name), shown(&text_of(value))]))
+            .collect::<Vec<_>>(),
         "assertions": components.map(|component| assertion(component, &shown)).collect::<Vec<_>>(),
         "facts": shown(&facts.join(" · ")),
     })
@@ -293,6 +377,7 @@ fn assertion(component: &ComponentRecord, shown: &dyn Fn(&str) -> String) -> Val
         "value": value.map(|value| shown(&text_of(value))),
         "metric": metric.map(shown),
         "reason": shown(&component.reason),
+        "asked": component.metadata.get("renderedGradingPrompt").map(|asked| shown(&text_of(asked))),
         "error": component.error_code.as_ref().map(|code| shown(&code.word())),
         "parts": parts.map(|part| json!({
             "name": shown(&part.name), "pass": part.pass, "score": part.score, "reason": shown(&part.reason),
@@ -330,8 +415,6 @@ fn text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use runner_eval::record::Outcome;
-
     use super::*;
     use crate::findings::tests::record;
 

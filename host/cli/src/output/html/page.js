@@ -9,6 +9,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const by = (id) => document.getElementById(id);
 
+  // What did not pass may stand first.
+  data.cases.sort((one, other) => one.test - other.test || one.column - other.column);
   // Rows of the matrix: the cases of one test, by column.
   const tests = [];
   for (const entry of data.cases) {
@@ -33,6 +35,7 @@
     if (entry.words === undefined) {
       const parts = [entry.description, entry.output, entry.error, entry.errorCode, entry.reason, entry.prompt];
       for (const [name, value] of entry.vars) parts.push(name, value);
+      for (const [name, value] of entry.metadata) parts.push(name, value);
       for (const said of entry.assertions) parts.push(said.type, said.value, said.reason, said.metric);
       entry.words = parts.filter(Boolean).join("\n").toLowerCase();
     }
@@ -75,6 +78,9 @@
       button.append(element("span", "clamp why", entry.reason.slice(0, 300)));
     }
     td.append(button);
+    for (const [name, score] of entry.metrics.slice(0, 8)) {
+      td.append(element("span", "pill", name.slice(0, 60) + " " + score.toFixed(2)));
+    }
     return td;
   };
 
@@ -123,6 +129,11 @@
     if (said.metric) line += " (" + said.metric + ")";
     if (said.error) line += " [" + said.error + "]";
     box.append(line, element("div", "why", said.reason));
+    if (said.asked) {
+      const asked = element("details");
+      asked.append(element("summary", "", "what the judge was asked"), element("pre", "", said.asked));
+      box.append(asked);
+    }
     for (const part of said.parts) {
       box.append(element("div", "", (part.pass ? "PASS " : "FAIL ") + part.score.toFixed(2) + " " + part.name + ": " + part.reason));
     }
@@ -159,9 +170,25 @@
       parts.push(element("h3", "", "Assertions"), ...entry.assertions.map(assertion));
     }
     section("Reason", entry.reason);
+    const listed = (pairs, told) => (pairs.length ? pairs.map(([name, value]) => name + " = " + told(value)).join("\n") : null);
+    section("Metrics", listed(entry.metrics, (score) => score.toFixed(3)));
+    section("Metadata", listed(entry.metadata, (value) => value));
     detail.replaceChildren(...parts);
     detail.scrollTop = 0;
+    history.replaceState(null, "", "#" + entry.test + "-" + entry.column);
     if (!detail.open) detail.showModal();
+  };
+
+  detail.addEventListener("close", () => history.replaceState(null, "", "#"));
+
+  // The address says which case is open, so that a link shows it.
+  const follow = () => {
+    const named = /^#(\d+)-(\d+)$/.exec(location.hash);
+    const at = named ? state.found.findIndex((row) => row.test === Number(named[1])) : -1;
+    if (at < 0) return;
+    state.page = Math.floor(at / TESTS_ON_A_PAGE);
+    draw();
+    open(state.shown.findIndex((entry) => entry.test === Number(named[1]) && entry.column === Number(named[2])));
   };
 
   document.addEventListener("keydown", (event) => {
@@ -192,4 +219,6 @@
     by("left-out").hidden = false;
   }
   select();
+  follow();
+  addEventListener("hashchange", () => { if (!detail.open) follow(); });
 })();

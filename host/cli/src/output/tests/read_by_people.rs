@@ -168,12 +168,13 @@ fn no_hostile_answer_becomes_markup_of_a_page_or_a_report() -> anyhow::Result<()
     Ok(())
 }
 
-/// One record, so many times.
-struct Many(String, usize);
+/// One record, so many times, and then another.
+struct Many(String, usize, String);
 
 impl Records for Many {
     fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
-        Ok(Box::new((0..self.1).map(|_| Ok(self.0.clone()))))
+        let many = std::iter::repeat_n(&self.0, self.1).chain([&self.2]);
+        Ok(Box::new(many.map(|text| Ok(text.clone()))))
     }
 
     fn places(&self) -> anyhow::Result<Places<'_>> {
@@ -186,14 +187,17 @@ impl Records for Many {
 }
 
 #[test]
-fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
+fn a_page_that_can_not_hold_all_says_so_and_holds_what_failed() -> anyhow::Result<()> {
     let one = serde_json::to_string(&record(0, 0, Outcome::Passed, "yes"))?;
+    let last = record(1, 0, Outcome::Failed, "no");
     let mut summary = summary(&[]);
     let record: CaseRecord = serde_json::from_str(&one)?;
     let count = 20_001;
-    summary.total = count;
+    summary.total = count + 1;
     (0..count).for_each(|_| summary.all.add(&record));
-    let (records, database) = (Many(one, count as usize), keep(&[], 0)?);
+    summary.all.add(&last);
+    let last = serde_json::to_string(&last)?;
+    let (records, database) = (Many(one, count as usize, last), keep(&[], 0)?);
     let run = Run {
         summary: &summary,
         columns: &columns(),
@@ -208,7 +212,10 @@ fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
     let data = data(&String::from_utf8(page)?);
     assert_eq!(data["cases"].as_array().map(Vec::len), Some(20_000));
     let told = data["leftOut"].as_str().expect("it is said");
-    assert!(told.starts_with("This page has the first 20,000 cases; 1 more are left out"));
+    assert!(told.starts_with(
+        "This page has 20,000 cases, first of all those that did not pass; 2 more are left out"
+    ));
+    assert_eq!(data["cases"][0]["output"], "no");
     Ok(())
 }
 

@@ -365,15 +365,15 @@ impl PluginSet {
 
     /// Who serves a prefix of the config's, and what the plugin calls it.
     pub(crate) fn by_prefix(&self, prefix: &str) -> Option<(&Arc<LoadedPlugin>, &str)> {
-        self.serving(self.prefixes.get(prefix)?)
+        Some(self.serving(self.prefixes.get(prefix)?))
     }
 
     /// Who serves an assertion type of the config's, and what the plugin calls it.
     pub(crate) fn by_type(&self, assertion_type: &str) -> Option<(&Arc<LoadedPlugin>, &str)> {
-        self.serving(self.types.get(assertion_type)?)
+        Some(self.serving(self.types.get(assertion_type)?))
     }
 
-    fn serving<'a>(&'a self, serves: &'a Serves) -> Option<(&'a Arc<LoadedPlugin>, &'a str)> {
-        Some((&self.plugins[serves.index], &serves.own))
+    fn serving<'a>(&'a self, serves: &'a Serves) -> (&'a Arc<LoadedPlugin>, &'a str) {
+        (&self.plugins[serves.index], &serves.own)
     }
 }

@@ -291,13 +291,14 @@ fn way_out(plugin: &LoadedPlugin, what: &str, claim: &str, is_bundled: bool) -> 
     let mut claims = plugin.types().into_iter().chain(plugin.prefixes());
     match claims.find(|one| what != "name" && one.name == claim) {
         Some(Claim { own, is_configs, .. }) => {
-            let mut way = format!(
-                "in its entry under `plugins` of the config, as: {{ {own}: another-name }} gives it another name there"
-            );
-            if is_bundled && !is_configs {
-                way += &format!("; {{ {own}: {claim} }} has it take the place of the program's");
-            }
-            way
+            let in_its_place = if is_bundled && !is_configs {
+                format!("; {{ {own}: {claim} }} has it take the place of the program's")
+            } else {
+                String::new()
+            };
+            format!(
+                "in its entry under `plugins` of the config, as: {{ {own}: another-name }} gives it another name there{in_its_place}"
+            )
         }
         None if what == "name" => {
             "use one of the two files, or name one under `plugins` of the config, where it has the name that you give it"

@@ -26,6 +26,7 @@ mod model_api;
 mod quota;
 mod readings;
 mod run;
+mod starting;
 mod viewed;
 
 pub use answer::{Answer, Gate};

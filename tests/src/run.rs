@@ -201,9 +201,7 @@ impl Run {
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .expect("the program was found and can be started");
+        let mut child = crate::starting::spawned(command);
         let stdout = Output::of(child.stdout.take().expect("it is piped"));
         let stderr = Output::of(child.stderr.take().expect("it is piped"));
         Running {

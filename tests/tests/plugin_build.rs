@@ -24,7 +24,7 @@ fn build(run: &Run, folder: &str) -> Finished {
     let bin = run.project().join("bin");
     let run = run
         .clone()
-        .env("PATH", &format!("{}:/usr/bin:/bin", bin.display()));
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     run.args(["plugin", "build", folder]).finish()
 }
 

@@ -282,11 +282,7 @@ fn every_command(told: &mut Told) {
     }
     in_a_job(told);
     pages(told);
-    let listed = told.command("list --json").stdout_json();
-    let before = listed[1]["id"].as_str().expect("a second run");
-    told.command(&format!("diff {before}"));
-    told.command(&format!("diff {before} --json"));
-    told.command(&format!("diff {before} --fail-on regression:50%"));
+    compared(told);
     let listed = told.command("cache ls");
     for line in listed.stdout.lines().skip(1) {
         let key = line.split_whitespace().next().expect("a key");
@@ -304,6 +300,15 @@ fn every_command(told: &mut Told) {
             told.found.insert(format!("{name}: row {index}"), record);
         }
     }
+}
+
+/// What is said of two runs.
+fn compared(told: &mut Told) {
+    let listed = told.command("list --json").stdout_json();
+    let before = listed[1]["id"].as_str().expect("a second run");
+    told.command(&format!("diff {before}"));
+    told.command(&format!("diff {before} --json"));
+    told.command(&format!("diff {before} --fail-on regression:50%"));
 }
 
 /// What a job of GitHub Actions is told, and what stands in its summary.

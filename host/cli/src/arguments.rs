@@ -48,7 +48,8 @@ pub(crate) use learnt::{Completions, Man};
 pub(crate) use migrate::Migrate;
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{
-    Build, Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Test,
+    Add, Build, Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Remove,
+    Test,
 };
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;

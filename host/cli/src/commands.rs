@@ -21,6 +21,7 @@ use crate::stdout;
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 
+mod added;
 mod build;
 mod bundled;
 mod cache;
@@ -216,6 +217,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
         Command::Plugin(Plugin::New(new)) => scaffold::run(&new, &setting),
+        Command::Plugin(Plugin::Add(add)) => added::add(&add, &setting),
+        Command::Plugin(Plugin::Remove(remove)) => added::remove(&remove, &setting),
+        Command::Plugin(Plugin::Verify) => added::verify(&setting),
         Command::Plugin(Plugin::Build(build)) => build::run(&build, &setting),
         Command::Plugin(Plugin::Test(test)) => fixtures::run(&test, &setting),
         Command::Plugin(Plugin::List(list)) => bundled::run(&list, &setting),

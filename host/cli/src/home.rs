@@ -136,6 +136,11 @@ impl Home {
             .tempdir_in(&self.cache)
     }
 
+    /// Components that were added, to be named by configs.
+    pub(crate) fn added_plugins(&self) -> PathBuf {
+        self.data.join("plugins")
+    }
+
     /// Compiled plugins; deleting it costs time and nothing else.
     pub(crate) fn compiled_plugins(&self) -> PathBuf {
         self.cache.join("plugins")

@@ -41,7 +41,7 @@ mod template;
 
 pub use catalog::{AbsentLanguage, Catalog};
 pub use elements::budget::microusd;
-pub use elements::plugins::{PluginEntry, PluginLimits};
+pub use elements::plugins::{PluginEntry, PluginLimits, added_name};
 pub use elements::test_options::is_of_the_answer;
 pub use elements::thresholds::pass_rate;
 pub use environment::{VARIABLES, Variable};

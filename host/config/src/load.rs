@@ -46,6 +46,8 @@ pub struct LoadRequest {
     pub files_read: FilesRead,
     /// What may be read beyond the config's rights.
     pub agreements: Agreements,
+    /// The folder of the components that were added to this machine.
+    pub added_plugins: Option<PathBuf>,
 }
 
 impl LoadRequest {
@@ -229,7 +231,7 @@ fn read(
         .reduce(Declared::and)
         .unwrap_or_default()
         .opened(findings);
-    let plugins = read_plugins(&mut sources, &declared, findings);
+    let plugins = read_plugins(&mut sources, (&declared, request), findings);
     Some(Config {
         path: sources[0].path.clone(),
         files,
@@ -265,7 +267,7 @@ fn strictness(sources: &[Source], flags: &Overrides, findings: &Findings) -> Str
 /// `plugins` of every file that is no data, which have `env` filled in before that.
 fn read_plugins(
     sources: &mut [Source],
-    declared: &Declared,
+    (declared, request): (&Declared, &LoadRequest),
     findings: &Findings,
 ) -> Vec<PluginEntry> {
     let mut plugins = Vec::new();
@@ -280,7 +282,11 @@ fn read_plugins(
         if !declared.fill_config(root, path, findings) {
             continue;
         }
-        let more = plugins::read(&Entry::root(root, path, origin), files, findings);
+        let more = plugins::read(
+            &Entry::root(root, path, origin),
+            (files, request.added_plugins.as_deref()),
+            findings,
+        );
         plugins::add(&mut plugins, more);
     }
     plugins

@@ -411,7 +411,9 @@ fn limit(key: &str) -> Value {
 
 fn plugin(key: &str) -> Value {
     match key {
-        "source" => text("the component's file"),
+        "source" => text(
+            "the component's file; or of one that was added to the machine, NAME@sha256:DIGEST",
+        ),
         "sha256" => text("what the file must be, in hexadecimal"),
         "as" => about(
             json!({ "type": "object", "additionalProperties": { "type": "string" } }),

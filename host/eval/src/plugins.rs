@@ -31,6 +31,7 @@ mod foreign;
 mod google;
 mod interpreter;
 mod loading;
+mod pasted;
 mod price;
 mod slips;
 mod target;
@@ -44,7 +45,7 @@ pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
 use claims::Serves;
-pub use foreign::ThirdParty;
+pub use foreign::{ThirdParty, entry_yaml};
 pub(crate) use foreign::{interpreter, interpreters};
 pub(crate) use interpreter::{FUEL_BEFORE_A_RUN, Interpreter};
 use loading::{Loading, canonical};
@@ -180,18 +181,6 @@ pub enum PluginError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
-    },
-    /// The file is another than the config says.
-    #[error("plugin '{alias}' ({}, sha256 {actual}): P017 is not the file that the config names: sha256 {expected} was expected\nhelp: check where the file comes from; if the change is wanted, write the new sha256 into plugins.{alias}.sha256", shown(.path))]
-    OtherFile {
-        /// The plugin's alias.
-        alias: String,
-        /// The file.
-        path: PathBuf,
-        /// sha256 that the config has.
-        expected: String,
-        /// sha256 of the file.
-        actual: String,
     },
     /// A component of the bundle serves other names than the program knows of it.
     #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`; RUNNER_BUNDLED_PLUGINS names the folder of others that you trust", shown(.path))]

@@ -73,6 +73,7 @@ pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies, Precedence};
 pub use wire::client::{ClientSettings, tls};
+pub use wire::download::download;
 pub use wire::hint::{BodyHint, HintSource};
 pub use wire::proxies::ProxyChoice;
 pub use wire::resolve::{Lookup, SystemLookup};

@@ -6,6 +6,7 @@ pub(crate) mod bodies;
 pub(crate) mod class;
 pub(crate) mod client;
 pub(crate) mod coding;
+pub(crate) mod download;
 pub(crate) mod draft;
 pub(crate) mod fault;
 mod google;

@@ -52,7 +52,7 @@ pub enum Code {
     P015,
     /// Takes too long to compile, or the engine refuses it.
     P016,
-    /// Another file than the config names. Raised by the embedder.
+    /// Another file than the config names.
     P017,
     /// What runs a language of code is not there. Raised by the config.
     P018,

@@ -215,19 +215,21 @@ impl Sandbox {
     /// # Errors
     /// [`LoadError`] with the code of the step at which it stopped.
     pub fn load(&self, path: &Path, alias: Option<&str>) -> Result<Plugin, LoadError> {
-        self.load_with_memory(path, alias, DEFAULT_MEMORY_BYTES)
+        self.load_as(path, alias, DEFAULT_MEMORY_BYTES, None)
     }
 
     /// As [`Self::load`], for a plugin whose instances may have `memory` bytes, at most
-    /// `MAX_MEMORY_BYTES`.
+    /// `MAX_MEMORY_BYTES`, and whose file must have the digest `sha256`, which is compared before
+    /// anything is compiled.
     ///
     /// # Errors
     /// [`LoadError`] with the code of the step at which it stopped.
-    pub fn load_with_memory(
+    pub fn load_as(
         &self,
         path: &Path,
         alias: Option<&str>,
         memory: u64,
+        sha256: Option<&str>,
     ) -> Result<Plugin, LoadError> {
         let mut label = Label {
             name: alias.map_or_else(|| stem(path), str::to_owned),
@@ -236,6 +238,7 @@ impl Sandbox {
         };
         let result = look(path).and_then(|looked| {
             label.sha256 = Some(looked.sha256.clone());
+            is_meant(&looked.sha256, sha256)?;
             self.plugin_of(looked, &label, alias, memory)
         });
         result.map_err(|finding| LoadError(Box::new(finding.about(label))))
@@ -386,6 +389,20 @@ impl Sandbox {
             pre,
             places,
         }
+    }
+}
+
+/// Whether a file is the one that the config names, if it names one.
+fn is_meant(actual: &str, expected: Option<&str>) -> Result<(), Finding> {
+    match expected {
+        Some(expected) if !expected.eq_ignore_ascii_case(actual) => Err(Finding::new(
+            Code::P017,
+            format!(
+                "is not the file that the config names: it has the sha256 {actual}, and {expected} was expected"
+            ),
+            "check where the file comes from; if the change is wanted, write the new sha256 into the config",
+        )),
+        _ => Ok(()),
     }
 }
 

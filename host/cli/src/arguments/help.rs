@@ -129,6 +129,19 @@ Examples:
 It makes the folder NAME, with source, tests, fixtures and a README that says how to build it.
 Nothing is fetched and nothing is built.";
 
+/// Below the help of `plugin add`.
+pub(super) const ADD: &str = "\
+Examples:
+  runner plugin add ./acme.wasm
+  runner plugin add https://acme.example/acme-1.0.wasm --sha256 9f2c…
+
+It is copied to RUNNER_HOME if it can be loaded; nothing else of it is run, and no config uses it
+unless it names it: source: acme@sha256:9f2c… The entry for the config is printed, with what the
+component wants. A config that names it works without a network, and on another machine once it is
+added there.
+
+Exit codes: 0 it is there, 2 it is not.";
+
 /// Below the help of `plugin build`.
 pub(super) const BUILD: &str = "\
 A folder with a Cargo.toml is built by cargo for wasm32-wasip2, one with a package.json by its script

@@ -23,7 +23,14 @@ pub(crate) enum Plugin {
     /// Ask a plugin for one grade or one completion, without a config
     #[command(after_help = help::CALL)]
     Call(Box<Call>),
-    /// List the plugins that come with the program, and what they serve
+    /// Keep a component on this machine, under its digest, for configs to name
+    #[command(after_help = help::ADD)]
+    Add(Add),
+    /// Forget a component that was added
+    Remove(Remove),
+    /// Look whether the components that were added are what they were
+    Verify,
+    /// List the plugins that come with the program and those that were added, and what they serve
     List(ListPlugins),
     /// Say what a component is, what it wants and whether it can be loaded
     Inspect(Inspect),
@@ -89,6 +96,25 @@ pub(crate) struct Test {
     /// Only fixtures whose names have TEXT in them
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
+}
+
+/// `runner plugin add`
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// The component (.wasm), the folder that it is built in, or an address (https)
+    #[arg(value_name = "FILE|DIR|URL")]
+    pub(crate) source: String,
+    /// The digest that it must have, in hexadecimal
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) sha256: Option<String>,
+}
+
+/// `runner plugin remove`
+#[derive(Debug, Args)]
+pub(crate) struct Remove {
+    /// Its name; with its digest where several have that name
+    #[arg(value_name = "NAME[@sha256:DIGEST]")]
+    pub(crate) name: String,
 }
 
 /// `runner plugin list`

@@ -1,4 +1,4 @@
-//! `runner plugin list`: the plugins that come with the program, and what each serves.
+//! `runner plugin list`: the plugins that come with the program and what each serves, and those that were added.
 //!
 //! The list is known without looking into a component. Only the JSON has what each says of itself: where the
 //! program carries no compiled plugins, that compiles all of them.
@@ -11,9 +11,9 @@ use anyhow::Context as _;
 use runner_eval::plugins::{Bundled, Served};
 use runner_sandbox::Plugin;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::Setting;
+use super::added::{self, Added};
 use super::eval::sandbox;
 use super::trial::known;
 use crate::arguments::ListPlugins;
@@ -43,12 +43,23 @@ pub(super) fn run(arguments: &ListPlugins, setting: &Setting) -> Result<u8, Fail
                 .map(|component| as_json(served, &component))
                 .map_err(Failure::usage)
         });
-        let all: Vec<Value> = all.collect::<Result<_, _>>()?;
+        let mut all: Vec<Value> = all.collect::<Result<_, _>>()?;
+        all.extend(added::all(setting).iter().map(added_json));
         stdout::json(&Value::Array(all))?;
     } else {
         let mut text = String::new();
         for served in &served {
             text.push_str(&paragraph(served, &digest(&found, &served.name)?));
+        }
+        for added in added::all(setting) {
+            let digest = added.sha256.get(..DIGEST_CHARS).unwrap_or_default();
+            let source = added.source();
+            // Writing to a string can't fail.
+            let _ = writeln!(
+                text,
+                "{:14}  sha256 {digest}…\n  {:12}{source}",
+                added.name, "added as"
+            );
         }
         stdout::print(&text)?;
     }
@@ -77,11 +88,7 @@ fn digest(found: &Bundled, name: &str) -> Result<String, Failure> {
             let path = file(directory, name);
             let bytes = fs::read(&path);
             let bytes = bytes.with_context(|| format!("can't read {}", path.display()))?;
-            let digest = Sha256::digest(bytes);
-            Ok(digest.iter().fold(String::new(), |mut text, byte| {
-                write!(text, "{byte:02x}").expect("a string takes everything");
-                text
-            }))
+            Ok(added::digest(&bytes))
         }
     }
 }
@@ -106,6 +113,11 @@ fn paragraph(served: &Served, digest: &str) -> String {
 fn assertions(served: &Served) -> Vec<String> {
     let languages = served.languages.iter().map(|(name, _)| name);
     served.types.iter().chain(languages).cloned().collect()
+}
+
+/// One that was added: what it serves is known when it is loaded, which nobody asked for.
+fn added_json(added: &Added) -> Value {
+    json!({ "name": added.name, "sha256": added.sha256, "source": added.source() })
 }
 
 fn as_json(served: &Served, component: &Plugin) -> Value {

@@ -4,7 +4,7 @@
 //! run, which owns the network.
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::budget;
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
@@ -12,11 +12,16 @@ use crate::plan::MAX_SCORE;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, names_file, unreadable};
 
+/// Between the name of a component that was added and its digest.
+const ADDED: &str = "@sha256:";
+
 /// One entry of `plugins`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginEntry {
     /// The user's name for it.
     pub alias: String,
+    /// How the config names a component that was added to this machine: `acme@sha256:…`.
+    pub added: Option<String>,
     /// The component's file, absolute; empty for a component that comes with the program, whose
     /// entry only grants hosts.
     pub source: PathBuf,
@@ -56,7 +61,13 @@ pub struct PluginLimits {
 }
 
 /// Reads the whole key.
-pub(crate) fn read(root: &Entry<'_>, files: &Files, findings: &Findings) -> Vec<PluginEntry> {
+///
+/// Components that were added to this machine are in the folder `added`.
+pub(crate) fn read(
+    root: &Entry<'_>,
+    (files, added): (&Files, Option<&Path>),
+    findings: &Findings,
+) -> Vec<PluginEntry> {
     let Some(entry) = root.get("plugins") else {
         return Vec::new();
     };
@@ -66,14 +77,14 @@ pub(crate) fn read(root: &Entry<'_>, files: &Files, findings: &Findings) -> Vec<
     }
     entry
         .fields()
-        .filter_map(|(alias, entry)| plugin(alias, &entry, files, findings))
+        .filter_map(|(alias, entry)| plugin(alias, &entry, (files, added), findings))
         .collect()
 }
 
 fn plugin(
     alias: &str,
     entry: &Entry<'_>,
-    files: &Files,
+    (files, added): (&Files, Option<&Path>),
     findings: &Findings,
 ) -> Option<PluginEntry> {
     if !entry.is_map() {
@@ -104,13 +115,46 @@ fn plugin(
     let Some(source) = entry.get("source") else {
         return bundled(alias, entry, permissions, findings);
     };
+    let (added, file, sha256) = located(&source, sha256, (files, added), findings)?;
+    let alias = alias.to_owned();
+    Some(PluginEntry {
+        alias,
+        added,
+        source: file,
+        sha256,
+        renamed,
+        permissions,
+        limits,
+        at: entry.at(),
+    })
+}
+
+/// What the config writes for a component that was added, the component's file, and the digest that it must have.
+type Located = (Option<String>, PathBuf, Option<String>);
+
+/// Where `source` leads.
+fn located(
+    source: &Entry<'_>,
+    sha256: Option<String>,
+    (files, added): (&Files, Option<&Path>),
+    findings: &Findings,
+) -> Option<Located> {
     let path = source.want_text(findings)?;
+    if path.contains(ADDED) {
+        let (file, pinned) = added_file(&path, source, added, findings)?;
+        if sha256.is_some_and(|sha256| sha256 != pinned) {
+            findings.error(source.at(), "names another digest than `sha256`");
+        }
+        return Some((Some(path), file, Some(pinned)));
+    }
     if is_address(&path) && !names_file(&path) {
-        findings.error_help(
-            source.at(),
-            format!("'{path}': plugins from registries are not supported yet"),
-            "download the component and write its path",
-        );
+        let help = if path.starts_with("http") {
+            "`runner plugin add` fetches it once, and says what to write here"
+        } else {
+            "download the component and write its path"
+        };
+        let message = format!("'{path}': a run fetches no components");
+        findings.error_help(source.at(), message, help);
         return None;
     }
     let file = files.absolute(&path);
@@ -119,23 +163,52 @@ fn plugin(
         return None;
     }
     // It is looked at before it is agreed to, so that one question covers all that it asks for.
-    if let Some(path) = files.beyond(&files.shown(&path), entry.origin) {
+    if let Some(path) = files.beyond(&files.shown(&path), source.origin) {
         findings.trust_request(TrustRequest {
             subject: TrustSubject::Read { path },
-            origin: entry.origin.clone(),
+            origin: source.origin.clone(),
             at: source.at(),
         });
     }
-    let alias = alias.to_owned();
-    Some(PluginEntry {
-        alias,
-        source: file,
-        sha256,
-        renamed,
-        permissions,
-        limits,
-        at: entry.at(),
-    })
+    Some((None, file, sha256))
+}
+
+/// The file of a component that was added to this machine, and its digest.
+fn added_file(
+    written: &str,
+    source: &Entry<'_>,
+    added: Option<&Path>,
+    findings: &Findings,
+) -> Option<(PathBuf, String)> {
+    let parts = written.split_once(ADDED);
+    let parts = parts.filter(|(name, digest)| is_kebab(name) && is_sha256(digest));
+    let Some((name, digest)) = parts else {
+        let message = format!("'{written}' must be a name, {ADDED} and 64 hexadecimal digits");
+        findings.error_help(
+            source.at(),
+            message,
+            "`runner plugin list` has what was added",
+        );
+        return None;
+    };
+    let digest = digest.to_ascii_lowercase();
+    let file = added.map(|folder| folder.join(added_name(name, &digest)));
+    let Some(file) = file.filter(|file| file.is_file()) else {
+        let message = format!("the plugin {name} of this digest was not added to this machine");
+        let help = format!("runner plugin add FILE|URL --sha256 {digest}");
+        findings.error_help(source.at(), message, help);
+        return None;
+    };
+    Some((file, digest))
+}
+
+/// The file in which a component that was added is kept.
+pub fn added_name(name: &str, sha256: &str) -> String {
+    format!("{name}@{sha256}.wasm")
+}
+
+fn is_sha256(digest: &str) -> bool {
+    digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// An entry without `source`: it grants hosts to a component that comes with the program, and
@@ -166,6 +239,7 @@ fn bundled(
     }
     Some(PluginEntry {
         alias: alias.to_owned(),
+        added: None,
         source: PathBuf::new(),
         sha256: None,
         renamed: BTreeMap::new(),
@@ -210,7 +284,7 @@ fn is_kebab(word: &str) -> bool {
 
 fn sha256(entry: &Entry<'_>, findings: &Findings) -> Option<String> {
     let digest = entry.want_text(findings)?.to_ascii_lowercase();
-    if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if is_sha256(&digest) {
         return Some(digest);
     }
     findings.error(

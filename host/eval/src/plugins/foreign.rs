@@ -8,7 +8,6 @@
 //! that what is pasted grants what was read and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use runner_config::plan::{Plan, Position, Provider};
@@ -17,12 +16,13 @@ use runner_config::{
     TrustSubject,
 };
 use runner_gateway::{Credential, Grants, OriginPattern, Scheme, Secret};
-use runner_sandbox::abi::Wants;
+use runner_sandbox::abi::{Info, Wants};
 use serde_json::{Map, json};
 
 use super::aws;
 use super::binding::{Bound, digest, granted_json, patterns, reads, scheme, secret};
 use super::bounds::raised;
+use super::pasted::{entry_of, yaml};
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
 use crate::trust::Need;
 
@@ -38,11 +38,11 @@ impl Binder<'_> {
     ) -> Result<Bound, BindError> {
         let none = Permissions::default();
         let written = entry.map_or(&none, |entry| &entry.permissions);
-        let (granted, missing) = widened(plugin, written);
+        let (granted, missing) = widened(&plugin.component.info().wants, written);
         let refusal = (!missing.is_empty()).then(|| BindError::NotGranted {
             plugin: plugin.named(),
             missing: missing.join(", "),
-            yaml: entry_yaml(plugin, &granted),
+            yaml: entry_of(plugin, &granted),
         });
         let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
         let hosts = patterns(&granted.hosts, &at)?;
@@ -139,7 +139,7 @@ impl Binder<'_> {
 pub struct ThirdParty {
     /// What the config calls it.
     pub alias: String,
-    /// Its file.
+    /// Its file; of one that was added to the machine what the config writes.
     pub source: PathBuf,
     /// The digest of its bytes.
     pub sha256: String,
@@ -169,7 +169,10 @@ impl ThirdParty {
     pub(super) fn new(plugin: &LoadedPlugin, entry: &PluginEntry) -> Self {
         Self {
             alias: plugin.alias.clone(),
-            source: entry.source.clone(),
+            source: match &entry.added {
+                Some(named) => PathBuf::from(named),
+                None => entry.source.clone(),
+            },
             sha256: plugin.component.sha256().to_owned(),
             api: plugin.component.api().unwrap_or_default().to_owned(),
             wants: wanted(&plugin.component.info().wants),
@@ -291,9 +294,14 @@ fn component(
     }
 }
 
+/// The entry under `plugins:` that names a component by `source` and grants what it wants.
+pub fn entry_yaml(info: &Info, source: &str) -> String {
+    let (wanted, _) = widened(&info.wants, &Permissions::default());
+    yaml(&info.name, (source, None), &wanted)
+}
+
 /// What is granted together with what the plugin wants beyond it, and that in words.
-fn widened(plugin: &LoadedPlugin, granted: &Permissions) -> (Permissions, Vec<String>) {
-    let wants = &plugin.component.info().wants;
+fn widened(wants: &Wants, granted: &Permissions) -> (Permissions, Vec<String>) {
     let mut missing = Vec::new();
     let mut wide = granted.clone();
     let patterns: Vec<_> = granted
@@ -354,131 +362,9 @@ pub(super) fn said(text: &str) -> String {
     }
 }
 
-/// The entry under `plugins:` that grants `permissions`.
-fn entry_yaml(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
-    let source = plugin.component.path().display().to_string();
-    yaml(
-        &plugin.alias,
-        &source,
-        plugin.component.sha256(),
-        permissions,
-    )
-}
-
-/// Who grants something grants it to the file that was looked at.
-fn yaml(alias: &str, source: &str, sha256: &str, permissions: &Permissions) -> String {
-    let list = |items: &[String]| {
-        let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
-        format!("[{}]", items.join(", "))
-    };
-    let mut lines = vec![
-        "plugins:".to_owned(),
-        format!("  {}:", quoted(alias)),
-        format!("    source: {}", quoted(source)),
-        format!("    sha256: {sha256}"),
-        "    permissions:".to_owned(),
-    ];
-    if !permissions.hosts.is_empty() {
-        lines.push(format!("      hosts: {}", list(&permissions.hosts)));
-    }
-    if !permissions.credentials.is_empty() {
-        lines.push("      credentials:".to_owned());
-        lines.extend(permissions.credentials.iter().map(|(name, grant)| {
-            let (name, env, scheme) = (quoted(name), quoted(&grant.env), quoted(&grant.scheme));
-            let hosts = list(&grant.hosts);
-            format!("        {name}: {{ env: {env}, scheme: {scheme}, hosts: {hosts} }}")
-        }));
-    }
-    if !permissions.llm.is_empty() {
-        lines.push(format!("      llm: {}", list(&permissions.llm)));
-    }
-    if permissions.wasi_http {
-        lines.push("      wasi_http: true".to_owned());
-    }
-    lines.join("\n")
-}
-
-/// A text in YAML's double quotes: printable ASCII as it is, anything else by its number.
-fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            ' '..='~' => quoted.push(c),
-            _ => write!(quoted, "\\U{:08x}", u32::from(c)).expect("a string takes everything"),
-        }
-    }
-    quoted + "\""
-}
-
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn what_is_pasted_holds_what_was_wanted_and_nothing_else() {
-        pasted("k\": { env: X }\n    limits: { memory_mb: 4096 }\n#\u{202e}\u{85}ä🦀\\");
-    }
-
-    /// What means something in YAML, and anything.
-    fn words() -> impl Strategy<Value = String> {
-        let sign = prop::sample::select(vec![
-            "\n", "\r\n", "  ", "- ", ": ", "\"", "'", "\\", "{", "}", "[", "]", "&a ", "*a",
-            "<<: ", "!!str ", "#", "|", ">-", "%", "? ", "---\n", "limits: ", "\\u0022", "\t",
-            "\u{2028}",
-        ]);
-        let any = any::<char>().prop_map(String::from);
-        prop::collection::vec(prop_oneof![sign.prop_map(str::to_owned), any], 1..40)
-            .prop_map(|words| words.concat())
-    }
-
-    proptest! {
-        #[test]
-        fn whatever_a_component_says_is_pasted_as_it_is(nasty in words()) {
-            pasted(&nasty);
-        }
-    }
-
-    /// Asserts that these words are read again where they were written, and nowhere else.
-    fn pasted(nasty: &str) {
-        let permissions = Permissions {
-            hosts: vec![format!("https://{nasty}"), "https://a.example".to_owned()],
-            credentials: [(
-                nasty.to_owned(),
-                CredentialGrant {
-                    env: nasty.to_owned(),
-                    scheme: "bearer".to_owned(),
-                    hosts: vec![nasty.to_owned()],
-                },
-            )]
-            .into(),
-            llm: vec![nasty.to_owned()],
-            wasi_http: true,
-        };
-        let text = yaml(nasty, nasty, &"9f".repeat(32), &permissions);
-        assert!(
-            text.lines().count() == 10
-                && text
-                    .bytes()
-                    .all(|b| b.is_ascii_graphic() || b" \n".contains(&b)),
-            "{text}"
-        );
-        let folder = tempfile::TempDir::new().expect("a folder");
-        let file = folder.path().join("c.yaml");
-        std::fs::write(&file, format!("{text}\nprompts: [x]\n")).expect("written");
-        let loaded = runner_config::load(&runner_config::LoadRequest {
-            config_files: vec![file],
-            cwd: folder.path().to_owned(),
-            ..runner_config::LoadRequest::default()
-        });
-        let plugins = loaded.expect("a config").0.plugins;
-        assert_eq!(plugins.len(), 1);
-        assert_eq!(plugins[0].alias, nasty);
-        assert_eq!(plugins[0].permissions, permissions);
-        assert_eq!(plugins[0].limits, PluginLimits::default());
-    }
 
     #[test]
     fn a_components_words_stay_on_their_line() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use runner_config::PluginEntry;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
-use runner_sandbox::{Carried, Plugin, Sandbox};
+use runner_sandbox::{Carried, Code, Plugin, Sandbox};
 
 use super::bundle::{Waiting, Whereabouts, bundle, optional};
 use super::{Bundled, Known, LoadedPlugin, PluginError, PluginSet, Trust};
@@ -148,20 +148,23 @@ impl Loading<'_> {
     }
 
     pub(super) fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
-        let memory = match &trust {
-            Trust::Foreign(Some(entry)) => entry.limits.memory_mb,
-            _ => None,
+        let entry = match &trust {
+            Trust::Foreign(entry) => entry.as_deref(),
+            Trust::Bundled => None,
         };
+        let memory = entry.and_then(|entry| entry.limits.memory_mb);
         let memory = memory.map_or(DEFAULT_MEMORY_BYTES, |megabytes| megabytes << 20);
-        match self.sandbox.load_with_memory(file, alias, memory) {
-            Ok(component) => {
-                if let Some(error) = other_file(&component, &trust) {
-                    self.errors.push(error);
-                } else {
-                    self.add(component, alias, trust);
+        let sha256 = entry.and_then(|entry| entry.sha256.as_deref());
+        let is_added = entry.is_some_and(|entry| entry.added.is_some());
+        match self.sandbox.load_as(file, alias, memory, sha256) {
+            Ok(component) => self.add(component, alias, trust),
+            Err(mut error) => {
+                if is_added && error.code() == Code::P017 {
+                    "it was changed since `runner plugin add`, which puts it right again"
+                        .clone_into(&mut error.0.help);
                 }
+                self.errors.push(error.into());
             }
-            Err(error) => self.errors.push(error.into()),
         }
     }
 
@@ -189,19 +192,6 @@ impl Loading<'_> {
             self.errors.append(&mut wrong);
         }
     }
-}
-
-fn other_file(component: &Plugin, trust: &Trust) -> Option<PluginError> {
-    let Trust::Foreign(Some(entry)) = trust else {
-        return None;
-    };
-    let expected = entry.sha256.as_ref()?;
-    (!expected.eq_ignore_ascii_case(component.sha256())).then(|| PluginError::OtherFile {
-        alias: entry.alias.clone(),
-        path: entry.source.clone(),
-        expected: expected.clone(),
-        actual: component.sha256().to_owned(),
-    })
 }
 
 pub(super) fn canonical(path: &Path) -> Option<PathBuf> {

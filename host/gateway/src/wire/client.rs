@@ -175,7 +175,9 @@ fn no_tls(reason: impl std::fmt::Display) -> String {
 }
 
 /// The innermost cause of an error, which is the one that says something.
-fn root<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
+pub(crate) fn root<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> &'a (dyn std::error::Error + 'static) {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;

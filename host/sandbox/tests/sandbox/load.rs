@@ -267,8 +267,11 @@ fn memory_at_start_is_refused_unless_granted() {
         text.contains("needs 187.5 MiB at start, limit is 128 MiB"),
         "{text}"
     );
-    let granted = sandbox.load_with_memory(&path, None, 256 << 20);
+    let granted = sandbox.load_as(&path, None, 256 << 20, None);
     assert_eq!(granted.expect_err("it only traps").code(), Code::P011);
+    // It is not even counted, let alone run.
+    let other = sandbox.load_as(&path, None, 0, Some("9f"));
+    assert_eq!(other.expect_err("another file").code(), Code::P017);
 }
 
 #[test]

@@ -171,6 +171,7 @@ pub(super) fn request(
         overrides,
         files_read: files_read.clone(),
         agreements: Agreements::default(),
+        added_plugins: Some(setting.home.added_plugins()),
     }
 }
 

@@ -170,6 +170,7 @@ fn request(made: MadeConfig, setting: &Setting) -> Result<LoadRequest, Failure> 
             level,
             ..Agreements::default()
         },
+        added_plugins: Some(setting.home.added_plugins()),
     })
 }
 

@@ -19,6 +19,7 @@ fn an_entry_is_read_whole() {
     ));
     let expected = PluginEntry {
         alias: "acme".into(),
+        added: None,
         source: folder.path().join("plugins/acme.wasm"),
         sha256: Some("9f".repeat(32)),
         renamed: BTreeMap::from([(
@@ -87,8 +88,28 @@ fn what_is_wrong_is_said() {
         ),
         (
             "plugins: { a: { source: 'oci://x/y' } }",
-            "promptfooconfig.yaml:1:25: plugins.a.source: 'oci://x/y': plugins from registries are not supported yet\n\
+            "promptfooconfig.yaml:1:25: plugins.a.source: 'oci://x/y': a run fetches no components\n\
              help: download the component and write its path",
+        ),
+        (
+            "plugins: { a: { source: 'https://a.example/x.wasm' } }",
+            "promptfooconfig.yaml:1:25: plugins.a.source: 'https://a.example/x.wasm': a run fetches no components\n\
+             help: `runner plugin add` fetches it once, and says what to write here",
+        ),
+        (
+            "plugins: { a: { source: 'acme@sha256:9f' } }",
+            "promptfooconfig.yaml:1:25: plugins.a.source: 'acme@sha256:9f' must be a name, @sha256: and 64 hexadecimal digits\n\
+             help: `runner plugin list` has what was added",
+        ),
+        (
+            "plugins: { a: { source: '../acme@sha256:9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f' } }",
+            "promptfooconfig.yaml:1:25: plugins.a.source: '../acme@sha256:9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f' must be a name, @sha256: and 64 hexadecimal digits\n\
+             help: `runner plugin list` has what was added",
+        ),
+        (
+            "plugins: { a: { source: 'acme@sha256:9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f' } }",
+            "promptfooconfig.yaml:1:25: plugins.a.source: the plugin acme of this digest was not added to this machine\n\
+             help: runner plugin add FILE|URL --sha256 9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f9f",
         ),
         (
             "plugins: { a: { source: x, sha256: abc } }",

@@ -1,0 +1,214 @@
+//! `runner plugin add`, `remove` and `verify`: components that are kept on this machine, for configs to name.
+//!
+//! Each is a file of its own, called after the component's name and digest, in a folder of this user's. Nothing
+//! loads one unasked: a config names it with its digest, and is held to that at each run.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use runner_config::added_name;
+use runner_eval::plugins::entry_yaml;
+use runner_files::{Readers, Replacement, make_private};
+use sha2::{Digest as _, Sha256};
+use tokio::runtime::Runtime;
+
+use super::Setting;
+use super::eval::sandbox;
+use super::trial::built;
+use crate::arguments::{Add, Remove};
+use crate::exit::{SUCCESS, USAGE};
+use crate::failure::Failure;
+use crate::stdout;
+use crate::visible;
+
+/// Bytes of the largest component that is kept; the sandbox loads no larger one.
+const LARGEST: usize = 64 << 20;
+
+/// One that is kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Added {
+    pub(super) name: String,
+    pub(super) sha256: String,
+    pub(super) file: PathBuf,
+}
+
+impl Added {
+    /// How a config names it.
+    pub(super) fn source(&self) -> String {
+        format!("{}@sha256:{}", self.name, self.sha256)
+    }
+}
+
+/// Adds one; gives the exit code.
+pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
+    let Add { source, sha256 } = arguments;
+    let (name, bytes) = fetched(source, setting)?;
+    let digest = digest(&bytes);
+    if let Some(expected) = sha256
+        && !expected.trim().eq_ignore_ascii_case(&digest)
+    {
+        let shown = visible::line(source);
+        let message = format!("{shown} is not what was expected: it has the sha256 {digest}");
+        return Err(Failure::usage(message).help("check where it comes from"));
+    }
+    setting.home.make()?;
+    // It is looked at where nobody else can change it, and that is what is kept.
+    let passing = setting
+        .home
+        .passing_folder()
+        .context("no place to look at it")?;
+    let file = passing.path().join(name);
+    fs::write(&file, &bytes).with_context(|| format!("can't write {}", file.display()))?;
+    let inspection = sandbox(1, setting)?.inspect(&file);
+    if let Some(mut problem) = inspection.problem {
+        problem.label.path = PathBuf::from(source);
+        return Err(Failure::usage(problem));
+    }
+    let info = inspection
+        .info
+        .context("a component without a problem describes itself")?;
+    let folder = setting.home.added_plugins();
+    make_private(&folder).with_context(|| format!("can't make {}", folder.display()))?;
+    let added = Added {
+        file: folder.join(added_name(&info.name, &digest)),
+        name: info.name.clone(),
+        sha256: digest,
+    };
+    let word = if all(setting).contains(&added) {
+        "added before"
+    } else {
+        "added"
+    };
+    // One that was changed since becomes right again.
+    Replacement::of(&added.file, Readers::Owner, &bytes)
+        .with_context(|| format!("can't write {}", added.file.display()))?;
+    let (name, version) = (&added.name, visible::line(&info.version));
+    let (sha256, yaml) = (&added.sha256, entry_yaml(&info, &added.source()));
+    stdout::print(&format!(
+        "{word}: {name} {version}, sha256 {sha256}\nno config uses it before it names it:\n\n{yaml}\n"
+    ))?;
+    Ok(SUCCESS)
+}
+
+/// A file's name for it, and its bytes.
+fn fetched(source: &str, setting: &Setting) -> Result<(String, Vec<u8>), Failure> {
+    if source.contains("://") {
+        let runtime = Runtime::new().context("the asynchronous runtime can't start")?;
+        let bytes = runtime.block_on(runner_gateway::download(source, LARGEST));
+        let failed = |why| Failure::usage(format!("the component can't be fetched: {why}"));
+        return Ok(("fetched.wasm".to_owned(), bytes.map_err(failed)?));
+    }
+    let mut path: PathBuf = setting.cwd.join(source).components().collect();
+    if path.is_dir() {
+        path = built(&path)?;
+    }
+    let unreadable = |error| Failure::usage(format!("{} can't be read: {error}", path.display()));
+    let mut bytes = Vec::new();
+    let file = fs::File::open(&path).map_err(unreadable)?;
+    let read = file.take(LARGEST as u64 + 1).read_to_end(&mut bytes);
+    read.map_err(unreadable)?;
+    if bytes.len() > LARGEST {
+        let message = format!("{} is larger than {} MiB", path.display(), LARGEST >> 20);
+        return Err(Failure::usage(message));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Ok((name.into_owned(), bytes))
+}
+
+/// Removes one; gives the exit code.
+pub(super) fn remove(arguments: &Remove, setting: &Setting) -> Result<u8, Failure> {
+    let mut named = all(setting);
+    named.retain(|added| added.name == arguments.name || added.source() == arguments.name);
+    match named.as_slice() {
+        [added] => {
+            fs::remove_file(&added.file)
+                .with_context(|| format!("can't remove {}", added.file.display()))?;
+            stdout::print(&format!("removed: {}\n", added.source()))?;
+            Ok(SUCCESS)
+        }
+        [] => {
+            let message = format!("no plugin {} was added", visible::line(&arguments.name));
+            Err(Failure::usage(message).help("`runner plugin list` has those that were"))
+        }
+        several => {
+            let sources: Vec<String> = several.iter().map(Added::source).collect();
+            let message = format!("several plugins {} were added", arguments.name);
+            Err(Failure::usage(message).help(format!("name one: {}", sources.join(", "))))
+        }
+    }
+}
+
+/// Holds each against its digest; gives the exit code.
+pub(super) fn verify(setting: &Setting) -> Result<u8, Failure> {
+    let mut text = String::new();
+    let mut code = SUCCESS;
+    for added in all(setting) {
+        let word = match fs::read(&added.file) {
+            Ok(bytes) if digest(&bytes) == added.sha256 => "right".to_owned(),
+            Ok(_) => "CHANGED: add it again, or remove it".to_owned(),
+            Err(error) => format!("CAN'T BE READ: {error}"),
+        };
+        if word != "right" {
+            code = USAGE;
+        }
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "{}  {word}", added.source());
+    }
+    if text.is_empty() {
+        text.push_str("no plugin was added\n");
+    }
+    stdout::print(&text)?;
+    Ok(code)
+}
+
+/// Those that are kept, in the order of their names.
+pub(super) fn all(setting: &Setting) -> Vec<Added> {
+    let entries = fs::read_dir(setting.home.added_plugins());
+    let files = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let mut all: Vec<Added> = files.filter_map(|file| of_file(&file)).collect();
+    all.sort_by_key(Added::source);
+    all
+}
+
+fn of_file(file: &Path) -> Option<Added> {
+    let stem = file.file_stem()?.to_str()?;
+    let (name, sha256) = stem.split_once('@')?;
+    let is_ours = Path::new(&added_name(name, sha256)) == Path::new(file.file_name()?);
+    (is_ours && sha256.len() == 64).then(|| Added {
+        name: name.to_owned(),
+        sha256: sha256.to_owned(),
+        file: file.to_owned(),
+    })
+}
+
+/// The digest of a component, in hexadecimal.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_says_what_it_is() {
+        let sha256 = "9f".repeat(32);
+        let file = PathBuf::from(format!("/x/acme@{sha256}.wasm"));
+        let added = of_file(&file).map(|added| added.source());
+        assert_eq!(added, Some(format!("acme@sha256:{sha256}")));
+        for other in ["/x/acme.wasm", "/x/acme@9f.wasm", "/x/.acme@.tmp"] {
+            assert_eq!(of_file(Path::new(other)), None, "{other}");
+        }
+    }
+}

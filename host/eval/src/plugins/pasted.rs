@@ -1,0 +1,143 @@
+//! An entry for `plugins:` of a config, to be pasted there as it stands.
+//!
+//! Its words are a component's own. They are quoted, so that what is pasted grants what was read and nothing else.
+
+use std::fmt::Write as _;
+
+use runner_config::Permissions;
+
+use super::{LoadedPlugin, Trust};
+
+/// The entry under `plugins:` that grants `permissions`.
+pub(super) fn entry_of(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
+    let added = match &plugin.trust {
+        Trust::Foreign(Some(entry)) => entry.added.clone(),
+        Trust::Foreign(None) | Trust::Bundled => None,
+    };
+    let source = added.unwrap_or_else(|| plugin.component.path().display().to_string());
+    let sha256 = Some(plugin.component.sha256());
+    yaml(&plugin.alias, (&source, sha256), permissions)
+}
+
+/// Who grants something grants it to the file that was looked at.
+pub(super) fn yaml(
+    alias: &str,
+    (source, sha256): (&str, Option<&str>),
+    permissions: &Permissions,
+) -> String {
+    let list = |items: &[String]| {
+        let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+        format!("[{}]", items.join(", "))
+    };
+    let mut lines = vec![
+        "plugins:".to_owned(),
+        format!("  {}:", quoted(alias)),
+        format!("    source: {}", quoted(source)),
+    ];
+    lines.extend(sha256.map(|sha256| format!("    sha256: {sha256}")));
+    if *permissions != Permissions::default() {
+        lines.push("    permissions:".to_owned());
+    }
+    if !permissions.hosts.is_empty() {
+        lines.push(format!("      hosts: {}", list(&permissions.hosts)));
+    }
+    if !permissions.credentials.is_empty() {
+        lines.push("      credentials:".to_owned());
+        lines.extend(permissions.credentials.iter().map(|(name, grant)| {
+            let (name, env, scheme) = (quoted(name), quoted(&grant.env), quoted(&grant.scheme));
+            let hosts = list(&grant.hosts);
+            format!("        {name}: {{ env: {env}, scheme: {scheme}, hosts: {hosts} }}")
+        }));
+    }
+    if !permissions.llm.is_empty() {
+        lines.push(format!("      llm: {}", list(&permissions.llm)));
+    }
+    if permissions.wasi_http {
+        lines.push("      wasi_http: true".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// A text in YAML's double quotes: printable ASCII as it is, anything else by its number.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            ' '..='~' => quoted.push(c),
+            _ => write!(quoted, "\\U{:08x}", u32::from(c)).expect("a string takes everything"),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use runner_config::{CredentialGrant, PluginLimits};
+
+    use super::*;
+
+    #[test]
+    fn what_is_pasted_holds_what_was_wanted_and_nothing_else() {
+        pasted("k\": { env: X }\n    limits: { memory_mb: 4096 }\n#\u{202e}\u{85}ä🦀\\");
+    }
+
+    /// What means something in YAML, and anything.
+    fn words() -> impl Strategy<Value = String> {
+        let sign = prop::sample::select(vec![
+            "\n", "\r\n", "  ", "- ", ": ", "\"", "'", "\\", "{", "}", "[", "]", "&a ", "*a",
+            "<<: ", "!!str ", "#", "|", ">-", "%", "? ", "---\n", "limits: ", "\\u0022", "\t",
+            "\u{2028}",
+        ]);
+        let any = any::<char>().prop_map(String::from);
+        prop::collection::vec(prop_oneof![sign.prop_map(str::to_owned), any], 1..40)
+            .prop_map(|words| words.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_component_says_is_pasted_as_it_is(nasty in words()) {
+            pasted(&nasty);
+        }
+    }
+
+    /// Asserts that these words are read again where they were written, and nowhere else.
+    fn pasted(nasty: &str) {
+        let permissions = Permissions {
+            hosts: vec![format!("https://{nasty}"), "https://a.example".to_owned()],
+            credentials: [(
+                nasty.to_owned(),
+                CredentialGrant {
+                    env: nasty.to_owned(),
+                    scheme: "bearer".to_owned(),
+                    hosts: vec![nasty.to_owned()],
+                },
+            )]
+            .into(),
+            llm: vec![nasty.to_owned()],
+            wasi_http: true,
+        };
+        let text = yaml(nasty, (nasty, Some(&"9f".repeat(32))), &permissions);
+        assert!(
+            text.lines().count() == 10
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_graphic() || b" \n".contains(&b)),
+            "{text}"
+        );
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let file = folder.path().join("c.yaml");
+        std::fs::write(&file, format!("{text}\nprompts: [x]\n")).expect("written");
+        let loaded = runner_config::load(&runner_config::LoadRequest {
+            config_files: vec![file],
+            cwd: folder.path().to_owned(),
+            ..runner_config::LoadRequest::default()
+        });
+        let plugins = loaded.expect("a config").0.plugins;
+        assert_eq!(plugins.len(), 1);
+        assert_eq!(plugins[0].alias, nasty);
+        assert_eq!(plugins[0].permissions, permissions);
+        assert_eq!(plugins[0].limits, PluginLimits::default());
+    }
+}

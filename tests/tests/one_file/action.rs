@@ -22,8 +22,13 @@ impl Job {
         }
         fs::copy(one_file(), job.path("runner-0.1.0/runner")).expect("copied");
         let mut tar = Command::new("tar");
-        tar.current_dir(job.0.path())
-            .args(["-czf", "workspace/a.tar.gz", "runner-0.1.0"]);
+        tar.current_dir(job.0.path()).args([
+            "-I",
+            "gzip -1",
+            "-cf",
+            "workspace/a.tar.gz",
+            "runner-0.1.0",
+        ]);
         assert!(tar.status().expect("every Linux has it").success());
         fs::write(job.path("workspace/promptfooconfig.yaml"), config).expect("written");
         job

@@ -7,14 +7,14 @@
 //! person's; a lock file trusts nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_config::Permissions;
 use runner_eval::plugins::{PluginSet, ThirdParty};
-use runner_files::{Readers, Replacement};
+use runner_files::{Readers, Replacement, text_up_to};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -232,14 +232,7 @@ fn text(path: &Path) -> io::Result<String> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("it is no ordinary file"));
     }
-    let mut text = String::new();
-    let read = File::open(path)?
-        .take(LARGEST + 1)
-        .read_to_string(&mut text)?;
-    if read as u64 > LARGEST {
-        return Err(io::Error::other("it is too large for what it should be"));
-    }
-    Ok(text)
+    text_up_to(path, LARGEST)
 }
 
 fn of(plugins: &PluginSet, lock: &Path) -> Plugins {

@@ -6,7 +6,7 @@
 //! - [`Folder`]: files are made, opened and renamed in it, whatever becomes of its name;
 //! - [`Replacement`]: a new file takes the place of an old one when it is complete;
 //! - [`PrivateFolder`]: what is handed out of it was written by this user and nobody else;
-//! - [`text_up_to`]: what has no end is read no further.
+//! - [`bytes_up_to`] and [`text_up_to`]: what has no end is read no further.
 //!
 //! Every crate that writes files uses these; none knows of configs, runs or plugins.
 
@@ -18,7 +18,7 @@ mod small;
 pub use folder::{Folder, try_place};
 pub use private::{PrivateFile, PrivateFolder, is_untrusted, make_private};
 pub use replacement::Replacement;
-pub use small::text_up_to;
+pub use small::{bytes_up_to, text_up_to};
 
 /// Who may read a file that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,22 +1,31 @@
-//! Texts that a person names, of a size that they state.
+//! Files that a person names, read up to the size that such files have.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// The text of a file, or of a pipe, that has at most `most` bytes. What has no end (`/dev/zero`) is
-/// read no further.
+/// The text of a file, or of a pipe, that has at most `most` bytes.
 ///
 /// # Errors
-/// When it can't be read, is no UTF-8, or has more.
+/// As [`bytes_up_to`], and when it is no UTF-8.
 pub fn text_up_to(path: &Path, most: u64) -> io::Result<String> {
+    let bytes = bytes_up_to(path, most)?;
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
+}
+
+/// What is in a file, or in a pipe, that has at most `most` bytes. What has no end (`/dev/zero`) is read no
+/// further.
+///
+/// # Errors
+/// When it can't be read, or has more.
+pub fn bytes_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let message = format!("it has more than {} MiB", most >> 20);
         return Err(io::Error::other(message));
     }
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))
+    Ok(bytes)
 }
 
 #[cfg(test)]

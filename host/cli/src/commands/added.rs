@@ -5,13 +5,14 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use data_encoding::HEXLOWER;
 use runner_config::added_name;
 use runner_eval::plugins::entry_yaml;
-use runner_files::{Readers, Replacement, make_private};
+use runner_files::{Readers, Replacement, bytes_up_to, make_private};
+use runner_sandbox::limits::MAX_FILE_BYTES;
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
@@ -23,9 +24,6 @@ use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::stdout;
 use crate::visible;
-
-/// Bytes of the largest component that is kept; the sandbox loads no larger one.
-const LARGEST: usize = 64 << 20;
 
 /// One that is kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,7 +95,7 @@ pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
 fn fetched(source: &str, setting: &Setting) -> Result<(String, Vec<u8>), Failure> {
     if source.contains("://") {
         let runtime = Runtime::new().context("the asynchronous runtime can't start")?;
-        let bytes = runtime.block_on(runner_gateway::download(source, LARGEST));
+        let bytes = runtime.block_on(runner_gateway::download(source, MAX_FILE_BYTES as usize));
         let failed = |why| Failure::usage(format!("the component can't be fetched: {why}"));
         return Ok(("fetched.wasm".to_owned(), bytes.map_err(failed)?));
     }
@@ -106,14 +104,7 @@ fn fetched(source: &str, setting: &Setting) -> Result<(String, Vec<u8>), Failure
         path = built(&path)?;
     }
     let unreadable = |error| Failure::usage(format!("{} can't be read: {error}", path.display()));
-    let mut bytes = Vec::new();
-    let file = fs::File::open(&path).map_err(unreadable)?;
-    let read = file.take(LARGEST as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(unreadable)?;
-    if bytes.len() > LARGEST {
-        let message = format!("{} is larger than {} MiB", path.display(), LARGEST >> 20);
-        return Err(Failure::usage(message));
-    }
+    let bytes = bytes_up_to(&path, MAX_FILE_BYTES).map_err(unreadable)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok((name.into_owned(), bytes))
 }
@@ -190,11 +181,7 @@ fn of_file(file: &Path) -> Option<Added> {
 
 /// The digest of a component, in hexadecimal.
 pub(super) fn digest(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes everything");
-        text
-    })
+    HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -71,13 +71,12 @@ pub(super) fn run(arguments: &Init, setting: &Setting) -> Result<u8, Failure> {
         stdout::json(&json!({ "written": files, "next": next }))?;
         return Ok(SUCCESS);
     }
-    let files = files.join(", ");
-    let about = if files.ends_with(SCHEMA_NAME) {
+    let about = if files.len() > 1 {
         " (for editors)"
     } else {
         ""
     };
-    let text = format!("written: {files}{about}\nnext: {next}");
+    let text = format!("written: {}{about}\nnext: {next}", files.join(", "));
     stdout::print(&format!("{}\n", visible::block(&text)))?;
     Ok(SUCCESS)
 }

@@ -5,8 +5,6 @@
 //! rules; a config that is a program is not run for its signs.
 
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -129,10 +127,8 @@ fn read(path: &Path) -> Result<Option<Value>, Failure> {
     if !path.is_file() {
         return Err(Failure::usage(format!("there is no file {shown}")));
     }
-    let mut text = String::new();
-    let file = File::open(path).with_context(|| format!("can't read {shown}"))?;
-    let read = file.take(MAX_CONFIG).read_to_string(&mut text);
-    read.with_context(|| format!("can't read {shown}"))?;
+    let text = runner_files::text_up_to(path, MAX_CONFIG);
+    let text = text.with_context(|| format!("can't read {shown}"))?;
     Ok(runner_config::document(&text, is_json).ok())
 }
 

@@ -31,7 +31,7 @@ mod foreign;
 mod kept;
 
 use cascade::Cascade;
-use foreign::{MOST_STATED, from_zero_to_one, held};
+use foreign::{MOST_STATED, held, within};
 use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
@@ -333,10 +333,11 @@ impl Bench<'_> {
             .evaluate(grader, assertion.judges, &input, self.identity)
             .await;
         let component = match result {
-            Ok(mut grade) => {
+            Ok(grade) => {
+                let mut grade = held(&grader.plugin, grade);
                 // A judge's scale may end at 10 or 100; what a server says beyond that says no more.
-                grade.score = grade.score.clamp(-MOST_STATED, MOST_STATED);
-                component(assertion, held(&grader.plugin, grade))
+                within(&mut grade, -MOST_STATED, MOST_STATED);
+                component(assertion, grade)
             }
             Err(failure) => ungraded(assertion, failure),
         };
@@ -435,7 +436,8 @@ pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRec
         };
     }
     if assertion.of_data {
-        from_zero_to_one(&mut grade);
+        // Beside scores of other rows a larger one would be all that counts. Whether the row passes is its own opinion.
+        within(&mut grade, 0.0, 1.0);
     }
     let mut component = ComponentRecord::plain(
         grade.pass,

@@ -27,11 +27,10 @@ pub(super) fn held(plugin: &LoadedPlugin, mut grade: Grade) -> Grade {
     grade
 }
 
-/// Brings the scores of a row of data between 0 and 1: beside those of other rows a larger one would be all that
-/// counts. Whether the row passes is its own opinion.
-pub(super) fn from_zero_to_one(grade: &mut Grade) {
-    grade.score = grade.score.clamp(0.0, 1.0);
+/// Brings all scores of a grade between two.
+pub(super) fn within(grade: &mut Grade, least: f64, most: f64) {
+    grade.score = grade.score.clamp(least, most);
     for (_, score) in &mut grade.named_scores {
-        *score = score.clamp(0.0, 1.0);
+        *score = score.clamp(least, most);
     }
 }

@@ -33,7 +33,7 @@ fn what_was_done_is_told_as_json() {
         "init --json",
         "eval --json",
         "eval --json --shard 1/1 -o part.json",
-        "merge part.json --json",
+        "merge part.json --json --no-table",
         "export -o a.csv -o a.md --json",
         "prices import prices.json --json",
         "prices clear --json",

@@ -249,7 +249,7 @@ pub(crate) struct Eval {
     #[arg(long, help_heading = "Results")]
     pub(crate) no_table: bool,
     /// Print the run as JSON instead: how it ended, its counts and columns, without its cases
-    #[arg(long, conflicts_with_all = ["table", "no_table", "dry_run"], help_heading = "Results")]
+    #[arg(long, conflicts_with_all = ["table", "dry_run"], help_heading = "Results")]
     pub(crate) json: bool,
     /// Cut answers and variables in the table to N characters
     #[arg(

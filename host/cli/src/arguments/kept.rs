@@ -92,7 +92,7 @@ pub(crate) struct Merge {
     #[arg(long)]
     pub(crate) no_table: bool,
     /// Print the run as JSON instead: how it ended, its counts and columns, without its cases
-    #[arg(long, conflicts_with = "no_table")]
+    #[arg(long)]
     pub(crate) json: bool,
 }
 

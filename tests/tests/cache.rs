@@ -360,3 +360,41 @@ fn the_command_shows_the_cache_and_clears_it() {
     let unknown = first.again().args(["cache", "show", "ffff"]).finish();
     assert_snapshot!(unknown.told());
 }
+
+/// A stranger's config, and the `.env` beside it, declare a word to be a key.
+#[test]
+fn what_one_config_calls_a_secret_is_missing_from_no_answer_of_another() {
+    let api = ModelApi::start();
+    api.always(Answer::text("The answer is FORBIDDEN-WORD, sure"));
+    let own = json!({
+        "prompts": ["hi"],
+        "providers": ["openai:m"],
+        "tests": [{ "assert": [{ "type": "not-contains", "value": "FORBIDDEN-WORD" }] }],
+    });
+    let mut theirs = own.clone();
+    let echo = |key: &str| json!({ "id": format!("{}/echo", api.url()), "config": { "method": "POST", "body": "x", "headers": { "authorization": key } } });
+    for key in ["Bearer {{env.DECOY_API_KEY}}", "Bearer FORBIDDEN-WORD"] {
+        theirs["providers"] = json!(["openai:m", echo(key)]);
+        let strange = over(&api, &theirs).file(".env", "DECOY_API_KEY=FORBIDDEN-WORD\n");
+        let strange = eval(strange, &[]);
+        assert!(rows(&strange)[0].to_string().contains("[masked]"));
+        let mine = strange.again().config(&own.to_string());
+        let mine = eval(mine.file(".env", ""), &[]);
+        mine.expect_code(100);
+        assert_eq!(
+            answers(&mine),
+            [("The answer is FORBIDDEN-WORD, sure".to_owned(), false)]
+        );
+        // The other way round its own words are missing from its own answers alone.
+        let strange = eval(
+            mine.again()
+                .config(&theirs.to_string())
+                .file(".env", "DECOY_API_KEY=FORBIDDEN-WORD\n"),
+            &[],
+        );
+        assert_eq!(
+            answers(&strange)[0],
+            ("The answer is [masked], sure".to_owned(), true)
+        );
+    }
+}

@@ -7,8 +7,7 @@ use std::sync::{Arc, OnceLock};
 use runner_config::plan::{JudgeId, Plan};
 use runner_gateway::{
     BudgetLedger, ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway,
-    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, QuotaPlace, SHORTEST_MASKED,
-    Secret, Settings,
+    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, QuotaPlace, Secret, Settings,
 };
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -266,23 +265,9 @@ impl Settled {
     fn masking(&self, cache: Option<Cache>) -> (Masker, Option<DiskCache>) {
         let secrets = self.targets.secrets(&self.plan);
         let masker = Masker::new(&secrets);
-        let own = || own(&secrets, &self.env);
-        let cache = cache.map(|cache| DiskCache::new(cache, &masker, own()));
+        let cache = cache.map(|cache| DiskCache::new(cache, &masker));
         (masker, cache)
     }
-}
-
-/// The secrets that are more than a value of the environment: the config's own words.
-fn own<'a>(
-    secrets: &'a BTreeSet<Secret>,
-    env: &BTreeMap<String, String>,
-) -> impl Iterator<Item = &'a Secret> {
-    secrets.iter().filter(|secret| {
-        let mut values = env.values().map(|value| value.trim());
-        // What is too short to be masked, such as `Bearer `, takes no word out of an answer.
-        let is_all = |value: &str| secret.around(value).is_some_and(|it| it < SHORTEST_MASKED);
-        !values.any(|value| value.len() >= SHORTEST_MASKED && is_all(value))
-    })
 }
 
 /// The way out, with what this run puts into it.
@@ -395,26 +380,5 @@ impl Observer for News {
 
     fn standing(&self, standing: LaneStanding) {
         drop(self.events.send(Event::LaneWaits(standing)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_config_writes_itself_is_its_own() {
-        let env = [("KEY", "sk-12345678"), ("SHLVL", "1")];
-        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let secrets = [
-            "sk-12345678",
-            "Bearer sk-12345678",
-            "sk-12345678 is the answer to all",
-            "password1",
-        ]
-        .map(Secret::new);
-        let all = secrets.clone().into();
-        let own: Vec<&Secret> = own(&all, &env.into()).collect();
-        assert_eq!(own, [&secrets[3], &secrets[2]]);
     }
 }

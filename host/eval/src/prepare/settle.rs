@@ -5,7 +5,7 @@
 //! command. What is asked and how is the command's business; it may take more than one round,
 //! since a name that holds the value of a variable is looked up only when that may be sent.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use runner_config::plan::Plan;
 use runner_gateway::{Lookup, Origin, Secret, SystemLookup};
@@ -31,8 +31,6 @@ pub struct Settled {
     needs: Vec<Need>,
     /// Origins that may be private addresses.
     pub(super) private: BTreeSet<Origin>,
-    /// The environment that credentials were read from.
-    pub(super) env: BTreeMap<String, String>,
 }
 
 /// A run that may not start.
@@ -117,7 +115,6 @@ impl Prepared {
             private: self.ways.private(),
             plan: self.what.plan,
             plugins: self.what.plugins,
-            env: self.what.env,
             targets: self.targets,
         })
     }

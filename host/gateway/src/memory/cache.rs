@@ -6,7 +6,6 @@
 //! error inside a 200 is one that may be gone in a minute.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -19,8 +18,8 @@ use sha2::{Digest as _, Sha256};
 use crate::lane::Lane;
 use crate::memory::remembered::{Envelope, Held, Remembered, ResponseCache};
 use crate::policy::address::Reach;
-use crate::policy::masker::{Masker, SHORTEST_MASKED};
-use crate::policy::secret::{Scheme, Secret};
+use crate::policy::masker::Masker;
+use crate::policy::secret::Scheme;
 
 /// Which way of making keys `key` is. Goes up whenever the same request gets another key or
 /// another meaning, so that entries of before are no longer found.
@@ -133,48 +132,24 @@ fn states_an_error(body: &[u8]) -> bool {
     }
 }
 
-/// `cache.db` as the gateway sees it.
+/// `cache.db` as the gateway sees it. Whoever writes a config may write secrets into it, or into a `.env`
+/// beside it, that are any words, and they are taken out of answers. So it is given those alone out of
+/// which nothing was taken, and each run takes its own secrets out of what it finds.
 pub struct DiskCache {
     cache: Cache,
     masker: Masker,
-    /// Stands for the secrets that a config writes itself.
-    own: Option<Digest>,
     has_failed: AtomicBool,
 }
 
 impl DiskCache {
     /// Over an open cache; `masker` knows every secret of the run. Tokens that came up since are none of
-    /// the cache's affair: what is remembered of an answer to them has none. Those that the config writes itself
-    /// are `own`: they could be any word of an answer, which would be kept without it. So what is
-    /// remembered among such secrets is there for runs that have the same.
-    pub fn new<'a>(
-        cache: Cache,
-        masker: &Masker,
-        own: impl IntoIterator<Item = &'a Secret>,
-    ) -> Self {
-        let own = own.into_iter().map(Secret::reveal);
-        let own: BTreeSet<&str> = own.filter(|it| it.len() >= SHORTEST_MASKED).collect();
-        let digest = || {
-            let mut hash = Sha256::new();
-            for secret in &own {
-                hash.update((secret.len() as u64).to_le_bytes());
-                hash.update(secret);
-            }
-            Digest::new(hash.finalize().into())
-        };
+    /// the cache's affair: what is remembered of an answer to them has none.
+    pub fn new(cache: Cache, masker: &Masker) -> Self {
         Self {
             cache,
             masker: masker.declared(),
-            own: (!own.is_empty()).then(digest),
             has_failed: AtomicBool::new(false),
         }
-    }
-
-    /// The key among these secrets.
-    fn key(&self, key: &Digest) -> Digest {
-        let Some(own) = &self.own else { return *key };
-        let hash = Sha256::new().chain_update(own.as_bytes());
-        Digest::new(hash.chain_update(key.as_bytes()).finalize().into())
     }
 
     fn labels(&self, envelope: &Envelope, lane: &Lane) -> CacheLabels {
@@ -192,23 +167,21 @@ impl DiskCache {
 impl ResponseCache for DiskCache {
     // Some tens of microseconds: handing it to another thread would take as long.
     fn get(&self, key: &Digest) -> Option<Held> {
-        let found = self.cache.get(&self.key(key), now_ms())?;
+        let found = self.cache.get(key, now_ms())?;
+        let mut response = Remembered {
+            status: found.status,
+            headers: found.headers,
+            body: found.body,
+        };
+        mask(&self.masker, &mut response);
         Some(Held {
             latency: Duration::from_millis(found.latency_ms),
-            response: masked(
-                &self.masker,
-                Remembered {
-                    status: found.status,
-                    headers: found.headers,
-                    body: found.body,
-                },
-            ),
+            response,
         })
     }
 
     async fn put(&self, key: &Digest, envelope: &Envelope, lane: &Lane, held: Held) {
         let Held { response, latency } = held;
-        let response = masked(&self.masker, response);
         let entry = CachedResponse {
             status: response.status,
             headers: response.headers,
@@ -217,7 +190,7 @@ impl ResponseCache for DiskCache {
             stored_at_ms: now_ms(),
         };
         let labels = self.labels(envelope, lane);
-        if let Err(error) = self.cache.put(self.key(key), labels, entry).await
+        if let Err(error) = self.cache.put(*key, labels, entry).await
             && !self.has_failed.swap(true, Ordering::Relaxed)
         {
             let error = &error as &dyn std::error::Error;
@@ -229,17 +202,21 @@ impl ResponseCache for DiskCache {
     }
 }
 
-/// A response without the masker's secrets. The gateway has taken out those of the plugin; a
-/// run may know more, and a former run may have known less.
-pub(crate) fn masked(masker: &Masker, mut response: Remembered) -> Remembered {
+/// Takes the masker's secrets out of a response, and says whether there were any.
+pub(crate) fn mask(masker: &Masker, response: &mut Remembered) -> bool {
+    let mut had_any = false;
     let headers = response.headers.iter_mut();
     for text in headers.flat_map(|(name, value)| [name, value]) {
         if let Cow::Owned(masked) = masker.mask(text) {
             *text = masked;
+            had_any = true;
         }
     }
-    response.body = masker.mask_owned(response.body);
-    response
+    if let Cow::Owned(masked) = masker.mask_bytes(&response.body) {
+        response.body = masked;
+        had_any = true;
+    }
+    had_any
 }
 
 fn now_ms() -> i64 {

@@ -47,6 +47,7 @@ mod skip;
 mod tests;
 mod view;
 
+use escapes::Reading;
 use lines::Unbroken;
 use pairs::Pairs;
 use regions::Alphabet;
@@ -231,14 +232,6 @@ impl Masker {
         }
     }
 
-    /// Masks a buffer that is owned, without copying it when it is clean.
-    pub(crate) fn mask_owned(&self, bytes: Vec<u8>) -> Vec<u8> {
-        match self.mask_bytes(&bytes) {
-            Cow::Borrowed(_) => bytes,
-            Cow::Owned(masked) => masked,
-        }
-    }
-
     /// Finds where secrets are: sorted ranges that neither touch nor overlap. Overlapping
     /// matches count in full, lest one secret's match hide the beginning of another's.
     fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
@@ -297,28 +290,32 @@ impl Finder {
             all.extend(found.iter().map(|range| view.in_text(range)));
         };
         for region in self.alphabet.regions(bytes) {
-            let mut decode = |begins| {
-                let mut met = [false; escapes::BEGINS.len()];
+            let mut decode = |begins, reading| {
+                let (mut met, mut is_ambiguous) = ([false; escapes::BEGINS.len()], false);
                 view.begin(bytes, region.clone());
                 for _ in 0..ROUNDS {
                     let families = escapes::families(&view.bytes);
                     met = std::array::from_fn(|nth| met[nth] || families[nth]);
-                    if !view.decode(begins, &self.alphabet) {
+                    is_ambiguous |= escapes::is_ambiguous(&view.bytes);
+                    if !view.decode(begins, reading, &self.alphabet) {
                         break;
                     }
                     add(&view);
                 }
-                met
+                (met, is_ambiguous)
             };
             // All escapes, as they may stand within one another. Where those of several families
             // come up, at once or in what others stand for, also each family alone: a text in JSON
             // may have a `%`, in a secret or before it, which is no escape there and would take
             // the next characters along.
-            let met = decode(escapes::BEGINS);
+            let (met, is_ambiguous) = decode(escapes::BEGINS, Reading::Usual);
             if met.iter().filter(|met| **met).count() > 1 {
                 for family in escapes::BEGINS {
-                    decode([family; escapes::BEGINS.len()]);
+                    decode([family; escapes::BEGINS.len()], Reading::Usual);
                 }
+            }
+            if is_ambiguous {
+                decode(escapes::BEGINS, Reading::Loose);
             }
         }
         let mut pairs = Pairs::of(bytes);

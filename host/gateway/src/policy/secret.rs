@@ -46,12 +46,6 @@ impl Secret {
         [Cow::Borrowed(self.reveal())].into_iter().chain(parts)
     }
 
-    /// How many bytes stand around a text in it; `None` if it is not in it.
-    pub fn around(&self, text: &str) -> Option<usize> {
-        let is_in_it = self.reveal().contains(text);
-        is_in_it.then(|| self.reveal().len() - text.len())
-    }
-
     /// The value itself, for the wire and the masker.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
@@ -249,14 +243,6 @@ mod tests {
             format!("{:?}", Secret::new("sk-12345678")),
             format!("{:?}", Secret::new("x"))
         );
-    }
-
-    #[test]
-    fn what_stands_around_a_value_is_counted() {
-        let around = |text: &str| Secret::new(text).around("sk-1");
-        assert_eq!(around("sk-1"), Some(0));
-        assert_eq!(around("Bearer sk-1"), Some(7));
-        assert_eq!(around("sk-2"), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use runner_scheduler::{Cost, Hint};
 
 use crate::admission::budget::Used;
 use crate::admission::tokens;
-use crate::memory::cache::masked;
+use crate::memory::cache::mask;
 use crate::memory::remembered::Remembered;
 use crate::policy::masker::Masker;
 use crate::wire::attempt::Answer;
@@ -19,6 +19,8 @@ use crate::wire::request;
 /// How an attempt ended, with all that is said about it.
 pub(super) struct Ended {
     pub(super) result: Result<Remembered, WireFault>,
+    /// Whether nothing was taken out of it.
+    pub(super) is_whole: bool,
     pub(super) class: Class,
     pub(super) hint: Hint,
     pub(super) usage: Option<Cost>,
@@ -67,6 +69,7 @@ pub(super) fn classified(
                 hint: Hint::default(),
                 usage: None,
                 result: Err(fault),
+                is_whole: false,
                 space: None,
             };
         }
@@ -88,13 +91,15 @@ pub(super) fn classified(
         Some(Cost::default())
     };
     headers.retain(|(name, _)| !is_dropped(name));
-    let response = Remembered {
+    let mut response = Remembered {
         status,
         headers,
         body,
     };
+    let is_whole = !mask(masker, &mut response);
     Ended {
-        result: Ok(masked(masker, response)),
+        result: Ok(response),
+        is_whole,
         class,
         hint,
         usage,

@@ -189,7 +189,9 @@ impl Stack {
         *owed = claim;
         *taken = ended.space;
         let response = ended.result?;
+        // A secret may be any word of an answer, and the next run may not have it.
         if let Some(cache) = &self.cache
+            && ended.is_whole
             && cache::is_worth_keeping(&response)
         {
             let held = Held {

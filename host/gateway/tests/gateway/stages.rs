@@ -159,18 +159,36 @@ fn remembered(text: &str) -> Remembered {
     }
 }
 
+/// A config may call any word a secret, and another run have it in its answer.
 #[tokio::test]
-async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
+async fn an_answer_that_had_a_secret_is_not_kept() {
     let api = ModelApi::start();
-    api.script([
-        Answer::status(429).header("retry-after-ms", "10"),
-        Answer::raw(format!("echo {SECRET}")),
-    ]);
+    api.script([Answer::raw(format!("echo {SECRET}"))]);
     let journal = Journal::default();
     let settings = journal.settings(&Found::Live, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("echo [masked]".to_owned())
+    );
+    assert_eq!(
+        journal.lines().last().map(String::as_str),
+        Some("record 200")
+    );
+    assert!(!journal.lines().iter().any(|line| line.starts_with("keep")));
+}
+
+#[tokio::test]
+async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
+    let api = ModelApi::start();
+    api.script([
+        Answer::status(429).header("retry-after-ms", "10"),
+        Answer::raw("echo"),
+    ]);
+    let journal = Journal::default();
+    let settings = journal.settings(&Found::Live, None);
+    assert_eq!(
+        send(settings, &api, CacheMode::Auto).await,
+        Ok("echo".to_owned())
     );
     assert_eq!(
         journal.lines(),

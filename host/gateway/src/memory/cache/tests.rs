@@ -1,5 +1,7 @@
 //! Which requests are the same, and which responses are worth keeping.
 
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::policy::secret::Secret;
 

@@ -17,7 +17,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::exchange::{Code, RESPONSE_LIMIT};
-use crate::memory::cache::masked;
+use crate::memory::cache::mask;
 use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
 use crate::policy::masker::Masker;
 use runner_scheduler::Class;
@@ -193,7 +193,8 @@ impl Line {
                 retry_after,
                 cached,
             } => {
-                let response = masked(masker, response.clone());
+                let mut response = response.clone();
+                mask(masker, &mut response);
                 let response = Response {
                     status: response.status,
                     headers: response.headers,

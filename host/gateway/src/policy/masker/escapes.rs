@@ -4,7 +4,7 @@
 //! Instead the escapes are decoded, whoever wrote them: a spelling of any character is found.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use entities::ENTITIES;
@@ -37,6 +37,26 @@ pub(super) const LONGEST: usize = 24;
 /// What an escape begins with.
 pub(super) const BEGINS: [u8; 3] = *b"\\%&";
 
+/// How escapes are read that mean one thing to some and another to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// Three digits after a backslash are octal, as in C and what came of it; what HTML has ends with `;`.
+    Usual,
+    /// Digits after a backslash are decimal, as in Haskell, OCaml and Lua; HTML is that of old, whose
+    /// numbers and some of whose names need no end.
+    Loose,
+}
+
+/// Whether an escape in a text depends on how it is read.
+pub(super) fn is_ambiguous(text: &[u8]) -> bool {
+    let mut pairs = text.array_windows();
+    pairs.any(|[sign, next]| match sign {
+        b'\\' => next.is_ascii_digit(),
+        b'&' => *next == b'#' || next.is_ascii_alphabetic(),
+        _ => false,
+    })
+}
+
 /// Which families of escapes a text may have, in the order of `BEGINS`.
 pub(super) fn families(text: &[u8]) -> [bool; 3] {
     BEGINS.map(|family| text.contains(&family))
@@ -48,16 +68,19 @@ pub(super) fn begins(byte: u8) -> bool {
 }
 
 /// Reads the escape at the beginning of a text, and says how long it is.
-pub(super) fn read(text: &[u8]) -> Option<(Sign, usize)> {
+pub(super) fn read(text: &[u8], reading: Reading) -> Option<(Sign, usize)> {
     match text.first()? {
-        b'\\' => after_backslash(text),
+        b'\\' => match reading {
+            Reading::Usual => after_backslash(text),
+            Reading::Loose => decimal(text).or_else(|| after_backslash(text)),
+        },
         b'%' => match text.get(1)? {
             b'u' => hex(text.get(2..6)?)
                 .and_then(char::from_u32)
                 .map(|sign| (Sign::Char(sign), 6)),
             _ => byte(text.get(1..3)?, 16).map(|byte| (Sign::Byte(byte), 3)),
         },
-        b'&' => entity(text),
+        b'&' => entity(text, reading),
         _ => None,
     }
 }
@@ -93,6 +116,23 @@ fn after_backslash(text: &[u8]) -> Option<(Sign, usize)> {
     Some(special.unwrap_or((Sign::Byte(next), 2)))
 }
 
+/// Reads what Haskell, OCaml and Lua write: three digits for a byte, or as many as there are for a
+/// character. Of Latin-1 a byte is looked for, too.
+fn decimal(text: &[u8]) -> Option<(Sign, usize)> {
+    // Haskell puts it between an escape and a digit that is not its own.
+    if text.starts_with(b"\\&") && text.get(2)?.is_ascii_digit() {
+        return Some((Sign::Text(""), 2));
+    }
+    let digits = text.iter().skip(1).take_while(|it| it.is_ascii_digit());
+    let digits = digits.take(LONGEST).count();
+    let of_byte = digits.min(3);
+    if let Some(byte) = byte(&text[1..=of_byte], 10) {
+        return Some((Sign::Byte(byte), 1 + of_byte));
+    }
+    let sign = char::from_u32(number(&text[1..=digits], 10)?)?;
+    Some((Sign::Char(sign), 1 + digits))
+}
+
 /// Reads the hexadecimal digits of `\u{X}` and `\x{X}`.
 fn in_braces(text: &[u8]) -> Option<(Sign, usize)> {
     let end = text.iter().take(LONGEST).position(|byte| *byte == b'}')?;
@@ -120,34 +160,58 @@ fn unicode(text: &[u8]) -> Option<(Sign, usize)> {
 
 /// What the names of HTML stand for, by the name as it is and, where no other is called so, in small letters: a
 /// server may have changed its letters. Who names all that has a name (`htmlentities` of PHP, npm's `entities` and
-/// `he`) names most signs of ASCII and many others, and two letters in one (`&fjlig;`).
+/// `he`) names most signs of ASCII and many others, and two letters in one (`&fjlig;`). Old ones need no `;`.
 static NAMED: LazyLock<HashMap<Cow<'static, [u8]>, &'static str>> = LazyLock::new(|| {
-    // Who writes names ends them; the old ones that need no end are in the list twice.
-    let whole = || ENTITIES.iter().filter(|it| it.entity.ends_with(';'));
-    let mut named: HashMap<Cow<'static, [u8]>, &'static str> = whole()
-        .map(|it| (it.entity.as_bytes().into(), it.characters))
+    let all = || ENTITIES.iter().map(|it| (it.entity, it.characters));
+    let mut named: HashMap<Cow<'static, [u8]>, &'static str> = all()
+        .map(|(name, sign)| (name.as_bytes().into(), sign))
         .collect();
-    for it in whole() {
-        let small = it.entity.to_ascii_lowercase().into_bytes();
-        named.entry(small.into()).or_insert(it.characters);
+    for (name, sign) in all() {
+        let small = name.to_ascii_lowercase().into_bytes();
+        named.entry(small.into()).or_insert(sign);
     }
     named
 });
 
+/// The lengths of the names that need no `;`, the longest first, with their `&`.
+static OLD: LazyLock<Vec<usize>> = LazyLock::new(|| {
+    let old = ENTITIES.iter().filter(|it| !it.entity.ends_with(';'));
+    let lengths: BTreeSet<_> = old.map(|it| it.entity.len()).collect();
+    lengths.into_iter().rev().collect()
+});
+
 /// Reads what HTML and XML have: a number or a name.
-fn entity(text: &[u8]) -> Option<(Sign, usize)> {
-    let end = text.iter().take(LONGEST).position(|byte| *byte == b';')?;
-    let whole = &text[..=end];
+fn entity(text: &[u8], reading: Reading) -> Option<(Sign, usize)> {
     if text.get(1)? != &b'#' {
-        let small = || NAMED.get(&*whole.to_ascii_lowercase());
-        let sign = NAMED.get(whole).or_else(small)?;
-        return Some((Sign::Text(sign), whole.len()));
+        return name(text, reading);
     }
-    let number = match text[2] {
-        b'x' | b'X' => hex(&text[3..end])?,
-        _ => number(&text[2..end], 10)?,
+    let (begin, radix) = match text.get(2)? {
+        b'x' | b'X' => (3, 16),
+        _ => (2, 10),
     };
-    Some((Sign::Char(char::from_u32(number)?), whole.len()))
+    let rest = &text[begin..text.len().min(LONGEST)];
+    let digits = rest
+        .iter()
+        .take_while(|it| char::from(**it).is_digit(radix));
+    let end = begin + digits.count();
+    let sign = char::from_u32(number(&text[begin..end], radix)?)?;
+    let is_closed = text.get(end) == Some(&b';');
+    (is_closed || reading == Reading::Loose)
+        .then_some((Sign::Char(sign), end + usize::from(is_closed)))
+}
+
+/// Reads a name up to its `;`, or one that needs none.
+fn name(text: &[u8], reading: Reading) -> Option<(Sign, usize)> {
+    let named = |length: usize| {
+        let name = text.get(..length)?;
+        let small = || NAMED.get(&*name.to_ascii_lowercase());
+        let sign = NAMED.get(name).or_else(small)?;
+        Some((Sign::Text(sign), length))
+    };
+    let end = text.iter().take(LONGEST).position(|byte| *byte == b';');
+    let whole = end.and_then(|end| named(end + 1));
+    let mut old = OLD.iter().filter(|_| reading == Reading::Loose);
+    whole.or_else(|| old.find_map(|length| named(*length)))
 }
 
 fn hex(digits: &[u8]) -> Option<u32> {

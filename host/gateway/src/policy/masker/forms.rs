@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use data_encoding::HEXLOWER;
 
-use super::escapes::{self, Sign};
+use super::escapes::{self, Reading, Sign};
 use super::{ROUNDS, SHORTEST_MASKED};
 
 /// Every spelling of a secret that is looked for.
@@ -22,6 +22,7 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
         .flat_map(decoded)
         .collect();
     forms.insert(spaced);
+    forms.extend(doubled(value));
     for bytes in bytes(value) {
         forms.insert(HEXLOWER.encode(&bytes).into_bytes());
         forms.extend(base64(&bytes));
@@ -44,6 +45,20 @@ fn bytes(value: &str) -> Vec<Vec<u8>> {
     all
 }
 
+/// With each of one sign written twice, as quotes within quotes of SQL, YAML, CSV and Pascal, and what stands
+/// for itself in formats (`%%`, `{{`, `$$`). One at an end is left single, so that none of the text around goes.
+fn doubled(value: &str) -> impl Iterator<Item = Vec<u8>> {
+    let signs: BTreeSet<char> = value.chars().filter(char::is_ascii_punctuation).collect();
+    signs.into_iter().map(|sign| {
+        let inner = value.trim_matches(sign);
+        let begin = value.len() - value.trim_start_matches(sign).len();
+        let twice = inner.replace(sign, &String::from_iter([sign, sign]));
+        [&value[..begin], &twice, &value[begin + inner.len()..]]
+            .concat()
+            .into_bytes()
+    })
+}
+
 /// What is left of a secret that has escapes itself, where those of the text around it are
 /// decoded. A backslash at its end goes with what follows.
 fn decoded(value: &[u8]) -> Vec<Vec<u8>> {
@@ -57,7 +72,8 @@ fn decoded(value: &[u8]) -> Vec<Vec<u8>> {
         let mut next = Vec::new();
         let mut at = 0;
         while let Some(byte) = text.get(at) {
-            let (sign, length) = escapes::read(&text[at..]).unwrap_or((Sign::Byte(*byte), 1));
+            let (sign, length) =
+                escapes::read(&text[at..], Reading::Usual).unwrap_or((Sign::Byte(*byte), 1));
             next.extend_from_slice(sign.bytes(&mut [0; 4]));
             at += length;
         }

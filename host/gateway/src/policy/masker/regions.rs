@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::MOST;
-use super::escapes::{self, Sign};
+use super::escapes::{self, Reading, Sign};
 use super::skip::position;
 
 /// What forms of secrets consist of.
@@ -45,14 +45,34 @@ impl Alphabet {
     }
 
     fn has(&self, sign: Sign) -> bool {
-        self.occurs[usize::from(sign.bytes(&mut [0; 4])[0])]
+        let mut buffer = [0; 4];
+        let first = sign.bytes(&mut buffer).first();
+        first.is_none_or(|first| self.occurs[usize::from(*first)])
+    }
+
+    /// How far the escape at the beginning of a text goes, and whether it may be of a form, in either reading.
+    fn extent(&self, text: &[u8]) -> Option<(bool, usize)> {
+        let read = |reading| {
+            let (sign, length) = self.escape(text, reading)?;
+            Some((self.has(sign), length))
+        };
+        let usual = read(Reading::Usual);
+        if !escapes::is_ambiguous(&text[..text.len().min(2)]) {
+            return usual;
+        }
+        // What only one of them takes for an escape, and of nothing, is plain to the other.
+        let loose = read(Reading::Loose).filter(|(is_of_a_form, _)| *is_of_a_form);
+        match (usual, loose) {
+            (Some(usual), Some(loose)) => Some((true, usual.1.max(loose.1))),
+            (usual, loose) => usual.or(loose),
+        }
     }
 
     /// Reads the escape at the beginning of a text. A `%` or `&` that would make a character which
     /// occurs nowhere stands for itself: it may stand before a secret. A backslash does not, as it
     /// takes the next character along in any case.
-    pub(super) fn escape(&self, text: &[u8]) -> Option<(Sign, usize)> {
-        let (sign, length) = escapes::read(text)?;
+    pub(super) fn escape(&self, text: &[u8], reading: Reading) -> Option<(Sign, usize)> {
+        let (sign, length) = escapes::read(text, reading)?;
         (text[0] == b'\\' || self.has(sign)).then_some((sign, length))
     }
 
@@ -83,12 +103,12 @@ impl Iterator for Regions<'_> {
         loop {
             let begins = position(&self.text[self.at..], escapes::BEGINS)?;
             self.at += begins;
-            let Some((sign, length)) = self.alphabet.escape(&self.text[self.at..]) else {
+            let Some((is_of_a_form, length)) = self.alphabet.extent(&self.text[self.at..]) else {
                 // What stands for itself is no reason to decode, but may be in a region.
                 self.at += 1;
                 continue;
             };
-            if !self.alphabet.has(sign) {
+            if !is_of_a_form {
                 // What follows a backslash is itself to whoever reads no backslashes.
                 self.floor = self.at + 1;
                 self.at += length;
@@ -130,11 +150,11 @@ impl Regions<'_> {
                 }
             }
             let escape = escapes::begins(*byte)
-                .then(|| self.alphabet.escape(&self.text[at..]))
+                .then(|| self.alphabet.extent(&self.text[at..]))
                 .flatten();
             match escape {
-                Some((sign, _)) if !self.alphabet.has(sign) => break,
-                Some((_, length)) => {
+                Some((false, _)) => break,
+                Some((true, length)) => {
                     at += length;
                     escaped = at;
                 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::escapes::Reading;
 use super::regions::Alphabet;
 use super::skip::position;
 
@@ -45,12 +46,17 @@ impl View {
 
     /// Decodes the escapes that begin with one of these, and says whether there were any. What they
     /// stand for is never longer.
-    pub(super) fn decode(&mut self, begins: [u8; 3], alphabet: &Alphabet) -> bool {
+    pub(super) fn decode(
+        &mut self,
+        begins: [u8; 3],
+        reading: Reading,
+        alphabet: &Alphabet,
+    ) -> bool {
         let (mut read, mut written) = (0, 0);
         while read < self.bytes.len() {
             let may_be = begins.contains(&self.bytes[read]);
             let escape = may_be
-                .then(|| alphabet.escape(&self.bytes[read..]))
+                .then(|| alphabet.escape(&self.bytes[read..], reading))
                 .flatten();
             let Some((sign, length)) = escape else {
                 let plain = position(&self.bytes[read + 1..], begins);

@@ -144,6 +144,18 @@ fn what_libraries_escape_otherwise_is_masked() {
         r"sk-a\/b+c=d\u0022e\u0026f\u003Cg\u00e9\u0027h",
         // Perl's Data::Dumper.
         r"sk-a/b+c=d\x{22}e&f<g\x{e9}'h",
+        // Haskell's show; OCaml's and Lua's %S and %q; of another program in JSON.
+        r#"sk-a/b+c=d\"e&f<g\233'h"#,
+        r#"sk-a/b+c=d\"e&f<g\195\169'h"#,
+        r#"sk-a/b+c=d\\\"e&f<g\\195\\169'h"#,
+        r"\115\107-\097/b+c=d\034e&f<g\233'h",
+        // Quotes within quotes: SQL, YAML, CSV; formats of Rust and Python, printf.
+        "sk-a/b+c=d\"e&f<g\u{e9}''h",
+        "sk-a/b+c=d\"\"e&f<g\u{e9}'h",
+        r#"sk-a/b+c=d\"e&f<g\u00e9''h"#,
+        // HTML as of old, whose names and numbers need no end.
+        "sk-a/b+c=d&quote&ampf&ltg&eacute&#39h",
+        "sk-a&#47b&#43c&#061;d&QUOTe&AMPf&LTg&#233'h",
         // JSON within JSON within JSON.
         r#"sk-a/b+c=d\\\\\\\"e&f<gé'h"#,
         r#"sk-a\\\\\\\/b+c=d\\\\\\\"e&f<g\\\\u00e9'h"#,

@@ -164,12 +164,27 @@ fn place_v6(address: Ipv6Addr) -> Place {
     }
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Place::Loopback,
+        // A network's own NAT64 (RFC 8215), whose prefix has a length that it alone knows.
+        [0x64, 0xff9b, 1, ..] if translated(address).contains(&Place::Metadata) => Place::Metadata,
         [0xfe80..=0xfebf, ..] => Place::Metadata,
         [0xff00..=0xffff, ..] => Place::Nowhere,
         [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Place::Private,
         [0x2000..=0x3fff, ..] => Place::Public,
         _ => Place::Private,
     }
+}
+
+/// Where the IPv4 addresses lie that an address may stand for by RFC 6052, by the prefix's length in bits: 48, 56,
+/// 64, 96. The ninth byte belongs to none.
+fn translated(address: Ipv6Addr) -> [Place; 4] {
+    let all = address.octets();
+    [
+        [6, 7, 9, 10],
+        [7, 9, 10, 11],
+        [9, 10, 11, 12],
+        [12, 13, 14, 15],
+    ]
+    .map(|places| place_v4(places.map(|at| all[at]).into()))
 }
 
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {

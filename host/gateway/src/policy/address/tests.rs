@@ -46,7 +46,7 @@ fn every_special_range_is_known() {
         ),
         (
             Place::Metadata,
-            "168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 fe80::a9fe:a9fe febf::1",
+            "168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 fe80::a9fe:a9fe febf::1 64:ff9b:1::a9fe:a9fe 64:ff9b:1:a9fe:a9:fe00:: 64:ff9b:1:2:a9:fea9:fe00:0",
         ),
         (
             Place::Metadata,

@@ -4,14 +4,17 @@
 //! the whole is written again with two spaces, so that a quote in a variable can't break it.
 //! Keys are never rendered. As in promptfoo, `1.0` becomes `1`; unlike there, whole numbers too
 //! large for a float keep their digits. A text that becomes JSON, or a chat in YAML, only when it
-//! is filled in is rendered as text, and once more with its values kept apart if they broke it.
+//! is filled in is rendered as text, and once more with its values kept apart; that counts if they broke it, or
+//! added what is no value (a member, a message).
 
 use std::sync::Arc;
 
 use runner_template::{indented, plain_numbers};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
-use super::{MAX_TEXT, RenderError, Results, Sum, Template, apart, is_plain};
+use super::apart::{self, Apart, Strings};
+use super::{MAX_TEXT, RenderError, Results, Sum, Template, is_plain};
 use crate::read::yaml;
 
 /// A text, cut up and compiled.
@@ -45,14 +48,42 @@ impl Shape {
         }
     }
 
-    /// Reads the value of a text of this shape, if it has it.
-    fn read(self, text: &str) -> Option<Json> {
+    /// What a rendered text should have said, if a value broke it or added to it.
+    fn mended(self, text: &str, apart: impl FnOnce() -> Option<Apart>) -> Option<Json> {
         match self {
             Self::Text => None,
-            Self::Json => serde_json::from_str(text).ok(),
-            Self::Yaml => Some(yaml::parse(text).ok()?.json()),
+            Self::Json => {
+                let meant = apart()?.json();
+                let json = serde_json::from_str(&meant).ok()?;
+                let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+                let is_equal = is_json && outside_of_strings(text).eq(outside_of_strings(&meant));
+                (!is_equal).then_some(json)
+            }
+            Self::Yaml => {
+                let json = apart()?.yaml()?;
+                // A value may be a list or a map that somebody meant so: parts of a content.
+                let read = yaml::parse(text).ok().map(|read| read.json());
+                let is_equal = read.is_some_and(|read| messages(&read).eq(messages(&json)));
+                (!is_equal).then_some(json)
+            }
         }
     }
+}
+
+/// What is no string's, of a text that is JSON.
+fn outside_of_strings(json: &str) -> impl Iterator<Item = char> {
+    let mut strings = Strings::default();
+    json.chars()
+        .filter(move |sign| strings.step(*sign) && !sign.is_whitespace())
+}
+
+/// Of the messages of a chat, whose they are and what they have.
+fn messages(chat: &Json) -> impl Iterator<Item = (Option<&Json>, Vec<&String>)> {
+    let all = chat.as_array().into_iter().flatten();
+    all.map(|message| {
+        let members = message.as_object().into_iter().flat_map(Map::keys);
+        (message.get("role"), members.collect())
+    })
 }
 
 /// A value of a JSON prompt.
@@ -111,11 +142,8 @@ impl Prepared {
             Self::Plain(text) => Ok((text.clone(), None)),
             Self::Text(template, shape) => {
                 let text = template.render_with(vars, results)?;
-                if matches!(shape, Shape::Text) || shape.read(&text).is_some() {
-                    return Ok((text, None));
-                }
-                let json = apart::render(template, vars, results, |text| shape.read(text));
-                Ok(match json {
+                let apart = || apart::render(template, vars, results);
+                Ok(match shape.mended(&text, apart) {
                     Some(json) => (indented(&json, 2), Some(json)),
                     None => (text, None),
                 })

@@ -122,7 +122,7 @@ fn quoting(run: &Run) -> [String; 4] {
     std::fs::write(&request, format!("{SECRET} is no request\n")).expect("the home is ours");
     let (outside, request) = (outside.display(), request.display());
     [
-        "prompts: [hi]\nproviders: [echo]\ntests: { $ref: .env.local }\n".to_owned(),
+        "prompts: [hi]\nproviders: [{ $ref: .env.local }]\n".to_owned(),
         format!("prompts: [hi]\nproviders: ['file://{outside}']\n"),
         format!(
             "prompts: [hi]\nproviders: [{{ id: http, config: {{ url: 'http://127.0.0.1:1', request: 'file://{request}' }} }}]\n"
@@ -205,7 +205,7 @@ fn what_is_asked_for_tells_nothing_of_it() {
         format!("{echo}env: {{ A: {{ $ref: '{outside}#/a' }} }}\noutputPath: '../{{{{ env.A }}}}.json'\n"),
         format!("{echo}env: {{ A: {{ $ref: '{outside}#/a' }} }}\nplugins: {{ webhook: {{ permissions: {{ hosts: ['https://{{{{ env.A }}}}.example'] }} }} }}\n"),
         format!("{echo}extensions: ['file://hook.js:beforeAll']\ntests: file://rows.csv\n"),
-        format!("{echo}extensions: ['file://hook.js:beforeAll']\ntests: [{{ vars: {{ q: {{ $ref: '{outside}#/a' }} }} }}]\n"),
+        format!("{echo}extensions: ['file://hook.js:beforeAll']\ntests: [{{ assert: [{{ type: contains, value: {{ $ref: '{outside}#/a' }} }}] }}]\n"),
         "prompts: [hi]\nproviders: [{ id: http, config: { url: 'http://10.0.0.1:{{ env.WHO | length }}' } }]\n".to_owned(),
         "prompts: [hi]\nproviders: [{ id: \"{{ 'openai:m' if env.WHO[0] == 'h' else 'echo' }}\", config: { apiBaseUrl: 'https://x.invalid' } }]\n".to_owned(),
     ];
@@ -278,7 +278,7 @@ fn what_is_no_ordinary_file_is_refused_without_being_opened() {
             format!(
                 "prompts: [hi]\nproviders: [echo]\ntests: [{{ vars: {{ a: 'file://{path}' }} }}]\n"
             ),
-            format!("prompts: [hi]\nproviders: [echo]\ntests: {{ $ref: '{path}' }}\n"),
+            format!("prompts: [hi]\nproviders: {{ $ref: '{path}' }}\n"),
             format!(
                 "prompts: [hi]\nproviders: [echo]\nplugins: {{ mine: {{ source: '{path}' }} }}\n"
             ),

@@ -194,9 +194,10 @@ impl Resolver<'_> {
             return Err("is no file; nothing is fetched while a config is read".to_owned());
         }
         let shown = self.files.shown(file);
-        if are_rows(&place.key) && has_extension(&shown, &["json"]) {
+        if may_be_rows(&place.key) && !has_extension(&shown, &["yaml", "yml"]) {
             return Err(
-                "brings rows of a JSON file, which are data: name the file itself".to_owned(),
+                "brings parts of tests out of a file that is no YAML, and so data: name the file itself (`tests: file://…`), or write them as YAML"
+                    .to_owned(),
             );
         }
         if !self.others.contains_key(&shown) {
@@ -238,13 +239,15 @@ impl Resolver<'_> {
     }
 }
 
-/// Whether what stands at this key are tests or variables. A file that one of them names may be data; what a
-/// reference brings is the config's.
-fn are_rows(key: &str) -> bool {
-    let last = key.rsplit('.').next().unwrap_or_default();
-    let name = last.split('[').next().unwrap_or_default();
+/// Whether what stands at this key are tests, or is of them or of all of the config. A file that one of them
+/// names may be data; what a reference brings is the config's. Who writes a reference to an assertion means one.
+fn may_be_rows(key: &str) -> bool {
+    const ROWS: [&str; 4] = ["tests", "vars", "scenarios", "defaultTest"];
+    let name = |part: &'_ str| part.split('[').next().unwrap_or_default().to_owned();
+    let mut names = key.split('.').map(name);
     // What is a list itself is a file of tests.
-    key.starts_with('[') && last == key || ["tests", "vars", "scenarios"].contains(&name)
+    let is_in_rows = key.is_empty() || key.starts_with('[') || names.any(|it| ROWS.contains(&&*it));
+    is_in_rows && !names.any(|it| it == "assert")
 }
 
 /// The target of a map that is a reference.

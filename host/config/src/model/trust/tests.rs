@@ -399,8 +399,8 @@ fn references_of_the_config_itself_are_asked_for() {
     for (config, key) in [
         ("prompts: { $ref: 'FILE' }\nproviders: [echo]", "prompts"),
         (
-            "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { q: { $ref: 'FILE' } } }]",
-            "vars.q",
+            "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: equals, value: { $ref: 'FILE' } }] }]",
+            "assert[0].value",
         ),
         (
             "prompts: [p]\nproviders: [{ id: 'openai:m', config: { body: { $ref: 'FILE' } } }]",

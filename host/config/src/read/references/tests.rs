@@ -56,13 +56,19 @@ fn rows_of_a_json_file_are_brought_by_no_reference() {
         "tests: { $ref: 'rows.json#/rows' }",
         "tests: [{ $ref: 'rows.json#/rows/0' }]",
         "tests: [{ vars: { $ref: 'rows.json#/rows/0/vars' } }]",
+        "tests: [{ vars: { a: { $ref: 'rows.json#/rows/0/vars/a' } } }]",
+        "tests: [{ provider: { $ref: 'rows.json#/rows/0' } }]",
         "tests: file://tests.yaml",
+        "defaultTest: { $ref: 'rows.json#/rows/0' }",
+        "scenarios: [{ config: { $ref: 'rows.json#/rows' }, tests: [{ vars: {} }] }]",
+        "tests: [{ $ref: 'rows.txt#/rows/0' }]",
+        "$ref: 'rows.json'",
     ] {
-        let folder = folder(named).file("rows.json", rows);
+        let folder = folder(named).file("rows.json", rows).file("rows.txt", rows);
         let folder = folder.file("tests.yaml", "- { $ref: 'rows.json#/rows/0' }");
         let problems = folder.problems().join("\n");
         assert!(
-            problems.contains("rows of a JSON file"),
+            problems.contains("out of a file that is no YAML"),
             "{named}: {problems}"
         );
     }

@@ -59,7 +59,7 @@ pub use overrides::{Given, MadeConfig, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
 pub use read::document;
 pub use read::files::{FilesRead, FilesState};
-pub use redacted::is_secret_variable;
+pub use redacted::{is_secret_variable, redacted_config, redacted_provider};
 pub use schema::schema;
 pub use scripts::{CodeForm, CodeText, Mistake, Scripts};
 pub use template::RenderError;

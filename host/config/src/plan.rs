@@ -179,7 +179,12 @@ impl Plan {
         let declared = secret.filter_map(|(_, value)| value.as_str());
         let declared = declared.filter(|value| !self.filled_in.contains(*value));
         let providers = self.providers.iter().chain(&self.judges);
-        let written = providers.flat_map(|provider| provider.secret_headers());
+        let of_prompts = self
+            .columns
+            .iter()
+            .filter_map(|it| it.prompt.config.as_ref());
+        let configs = providers.map(|it| &it.config).chain(of_prompts);
+        let written = configs.flat_map(provider::secret_headers);
         let filled_in = self.filled_in.iter().map(String::as_str);
         declared.chain(filled_in).chain(written)
     }

@@ -5,7 +5,7 @@
 //! secret, are left out, unless they are templates; in providers also what stands for a secret in
 //! addresses, headers and query parameters.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::template::is_plain;
 
@@ -42,8 +42,14 @@ const SECRET_VARIABLE_ENDS: [&str; 9] = [
 /// Variables of every shell that hold the folder, and end like a password.
 const FOLDER_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
 
-/// Keys of a provider whose fields are named as a server names them.
-const FIELDS_OF_REQUESTS: [&str; 2] = ["headers", "queryParams"];
+/// Tells a name that stands for a secret.
+type Tells = fn(&str) -> bool;
+
+/// Keys of a provider whose fields are named as a server names them, and what tells a secret there.
+const FIELDS_OF_REQUESTS: [(&str, Tells); 2] = [
+    ("headers", is_secret_variable),
+    ("queryParams", is_secret_parameter),
+];
 
 /// Keys of a config that name providers.
 const PROVIDERS: [&str; 3] = ["provider", "providers", "targets"];
@@ -55,13 +61,39 @@ struct Standing {
     secret: bool,
     in_provider: bool,
     /// Its fields go to a server under their names.
-    sent: bool,
+    sent: Option<Tells>,
+    /// Its fields are the names of values that a schema describes.
+    described: bool,
+}
+
+impl Standing {
+    /// A provider, or a part of its config.
+    fn in_provider() -> Self {
+        Self {
+            in_provider: true,
+            ..Self::default()
+        }
+    }
 }
 
 /// `config` without values that look like secrets.
 pub(crate) fn redacted(mut config: Value) -> Value {
     hide(&mut config, Standing::default());
     config
+}
+
+/// A provider, or a part of its config, without values that look like secrets.
+pub fn redacted_provider(mut provider: Value) -> Value {
+    hide(&mut provider, Standing::in_provider());
+    provider
+}
+
+/// The config of a provider or a prompt, or the options of a test, likewise.
+pub fn redacted_config(config: &Map<String, Value>) -> Map<String, Value> {
+    match redacted_provider(Value::Object(config.clone())) {
+        Value::Object(shown) => shown,
+        _ => unreachable!("a map stays one"),
+    }
 }
 
 /// A part of a test, which graders and results see, without what looks like a secret in the provider
@@ -76,14 +108,7 @@ fn hide_in_provider(part: &mut Value) {
         return;
     };
     if let Some(provider) = fields.get_mut("provider") {
-        let in_provider = true;
-        hide(
-            provider,
-            Standing {
-                in_provider,
-                ..Standing::default()
-            },
-        );
+        hide(provider, Standing::in_provider());
     }
     if let Some(Value::Array(members)) = fields.get_mut("assert") {
         members.iter_mut().for_each(hide_in_provider);
@@ -104,11 +129,14 @@ fn hide(value: &mut Value, around: Standing) {
             for (key, value) in fields {
                 // A credential's `env` in `plugins` is a variable's name: text, not a map.
                 let env = key == "env" && value.is_object();
-                let named = is_secret(key) || (around.sent && is_secret_variable(key));
+                let is_schema = around.described && value.is_object();
+                let named = is_secret(key) || around.sent.is_some_and(|tells| tells(key));
+                let fields = FIELDS_OF_REQUESTS.iter().find(|(name, _)| name == key);
                 let inner = Standing {
-                    secret: around.secret || env || named,
+                    secret: around.secret || env || (named && !is_schema),
                     in_provider: around.in_provider || PROVIDERS.contains(&&**key),
-                    sent: FIELDS_OF_REQUESTS.contains(&&**key),
+                    sent: fields.map(|(_, tells)| *tells),
+                    described: key == "properties",
                 };
                 hide(value, inner);
             }
@@ -119,7 +147,7 @@ fn hide(value: &mut Value, around: Standing) {
 
 /// An address without its password and without the query parameters that are named like secrets;
 /// `None` if it has none, or is no address. Templates in it stay as they are.
-fn without_secrets_of_address(text: &str) -> Option<String> {
+pub(crate) fn without_secrets_of_address(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     let (rest, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
     let (place, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
@@ -203,7 +231,7 @@ mod tests {
                 "config": {
                     "url": format!("https://{secret}@h?key={secret}"),
                     "headers": {"Cookie": secret, "X-Auth": secret, "Accept": "a/b"},
-                    "queryParams": {"key": secret, "page": "2"},
+                    "queryParams": {"key": secret, "sig": secret, "page": "2"},
                     "other": "https://h/{{ env.A }}?key={{ env.KEY }}",
                     "key": "a name",
                 },
@@ -215,6 +243,19 @@ mod tests {
         assert_eq!(shown, judge("http://h?token=[hidden]&x"));
         let asked = json!({"tests": [{"vars": {"page": "http://h?token=abc"}}]});
         assert_eq!(redacted(asked.clone()), asked);
+    }
+
+    #[test]
+    fn tools_show_their_schemas_and_no_key() {
+        let tools = |secret: &str| {
+            json!([
+                {"type": "mcp", "server_url": format!("https://u:{secret}@h?api_key={secret}"), "authorization": secret, "headers": {"Authorization": secret}},
+                {"type": "function", "function": {"name": "login", "parameters": {"type": "object", "properties": {
+                    "password": {"type": "string", "default": "none"}, "token": secret,
+                }}}},
+            ])
+        };
+        assert_eq!(redacted_provider(tools("s3")), tools(HIDDEN));
     }
 
     #[test]

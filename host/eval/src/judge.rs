@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use futures_util::stream::{self, StreamExt};
 use runner_config::plan::{Assertion, Case, Check, Script};
+use runner_config::redacted_provider;
 use runner_sandbox::abi::{Argument, CallContext, Grade, Input, Inputs, Request};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -31,7 +32,7 @@ mod foreign;
 mod kept;
 
 use cascade::Cascade;
-use foreign::{MOST_STATED, held, within};
+use foreign::{MOST_STATED, held, shown, within};
 use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
@@ -390,7 +391,7 @@ impl Bench<'_> {
                 .then(|| json(&*self.case.scope)),
             test_json: reads
                 .contains(Inputs::TEST)
-                .then(|| json(&TestCase::of(self.case))),
+                .then(|| shown(&grader.plugin, &TestCase::of(self.case))),
             latency_ms: Some(self.answer.latency.as_millis() as u64)
                 .filter(|_| reads.contains(Inputs::LATENCY)),
             cost_usd: self
@@ -403,8 +404,8 @@ impl Bench<'_> {
     }
 }
 
-/// The tools of the provider's config, those of the prompt's first; `None` if there are none. The
-/// rest of the config stays with the host: it may hold what is not for graders.
+/// The tools of the provider's config, those of the prompt's first, without the keys that they hold for servers of
+/// tools; `None` if there are none. The rest of the config stays with the host: it may hold what is not for graders.
 fn offered(case: &Case) -> Option<Map<String, Value>> {
     let places = [
         case.column.prompt.config.as_ref(),
@@ -415,7 +416,7 @@ fn offered(case: &Case) -> Option<Map<String, Value>> {
             .iter()
             .flatten()
             .find_map(|config| config.get(key))
-            .cloned()
+            .map(|tools| redacted_provider(tools.clone()))
     };
     let tools = ["tools", "functions"].into_iter();
     let tools: Map<String, Value> = tools

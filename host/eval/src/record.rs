@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use runner_config::plan::{Case, CaseId};
+use runner_config::redacted_config;
 pub use runner_store::Outcome;
 use runner_store::{Annotation, Digest, Row};
 use serde::{Deserialize, Serialize};
@@ -96,13 +97,13 @@ impl CaseRecord {
             repeat_group: None,
             prompt_id: column.prompt.id.clone(),
             provider: ProviderRef {
-                id: column.provider.id.clone(),
+                id: column.provider.shown_id(),
                 label: column.provider.label.clone(),
             },
             prompt: PromptRecord {
                 raw: prompt.unwrap_or_else(|| column.prompt.raw.clone()),
                 label: column.prompt.label.clone(),
-                config: column.prompt.config.clone(),
+                config: column.prompt.config.as_ref().map(redacted_config),
             },
             vars: case.vars.clone(),
             test_case: TestCase::of(case),

@@ -11,7 +11,7 @@ pub(super) fn shown(
     let columns = plan.columns.iter().map(|column| {
         let (prompt, provider) = (&column.prompt, &column.provider);
         json!({
-            "provider": provider.id,
+            "provider": provider.shown_id(),
             "label": provider.label,
             "plugin": provider.plugin,
             "prompt": prompt.label,

@@ -17,6 +17,7 @@ use crate::read::entry::Entry;
 use crate::read::files::{Files, has_extension, names_file, without_scheme};
 use crate::read::node::{Mark, Node};
 use crate::read::references;
+use crate::redacted::without_secrets_of_address;
 use crate::several::Together;
 
 mod programs;
@@ -347,9 +348,11 @@ impl ProviderReader<'_> {
         let env = map("env");
         let mut config = provider_config::read(entry, self.reading);
         let code = http_code::take(id, entry, &mut config, self.reading);
+        // An address with a key in it is called by what may be seen of it.
         let label = entry
             .get("label")
-            .and_then(|label| label.want_text(findings));
+            .and_then(|label| label.want_text(findings))
+            .or_else(|| without_secrets_of_address(id));
         let delay = entry
             .get("delay")
             .and_then(|delay| delay.want_count(findings, 0, 86_400_000));

@@ -14,7 +14,7 @@ use crate::environment;
 use crate::model::{DataFile, Findings, Position, Script};
 use crate::plan::{Assertion, Axes, Check, Column, Judges, Test, TestTimeout, Tests};
 use crate::read::entry::Entry;
-use crate::redacted::{redacted, with_redacted_provider};
+use crate::redacted::{redacted_config, redacted_provider};
 
 mod multiplied;
 mod own_answer;
@@ -257,7 +257,7 @@ impl<'a> TestReader<'a> {
             provider: named
                 .as_ref()
                 .and_then(|named| self.judges.target(named, self.reading)),
-            written: named.map(|named| redacted(named.node.json_as_written())),
+            written: named.map(|named| redacted_provider(named.node.json_as_written())),
             output: entry.get("providerOutput").map(|saved| saved.node.json()),
         }
     }
@@ -468,7 +468,7 @@ impl Draft {
                 .map(|(name, _)| Value::from(name.as_str()))
                 .collect::<Value>()
         };
-        let options = with_redacted_provider(Value::Object(self.options_written.clone()));
+        let options = Value::Object(redacted_config(&self.options_written));
         put("description", self.description.clone().map(Value::from));
         put("vars", Some(Value::Object(Map::new())));
         put("assert", Some(self.checks.iter().map(check).collect()));

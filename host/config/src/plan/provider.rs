@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Budget, DeclaredLimit, Places, Position, Process, ProviderCode, Script};
 use crate::model::Origin;
-use crate::redacted::is_secret_variable;
+use crate::redacted::{is_secret_variable, without_secrets_of_address};
 use crate::template::is_plain;
 
 /// A provider as the config names it. `Debug` leaves out `config` and `env`, which may hold
@@ -88,15 +88,20 @@ impl Provider {
         [self.label.as_deref().unwrap_or(&self.id), &self.id]
     }
 
-    /// What its headers send that are named like credentials, whoever wrote the value. With variables of
-    /// a case in it, it is that case's.
-    pub(crate) fn secret_headers(&self) -> impl Iterator<Item = &str> {
-        let headers = self.config.get("headers").and_then(Value::as_object);
-        let headers = headers.into_iter().flatten();
-        let secret = headers.filter(|(name, _)| is_secret_variable(name));
-        let texts = secret.filter_map(|(_, value)| value.as_str());
-        texts.filter(|text| is_plain(text))
+    /// Its id as it may be seen: without what stands for a secret in an address.
+    pub fn shown_id(&self) -> String {
+        without_secrets_of_address(&self.id).unwrap_or_else(|| self.id.clone())
     }
+}
+
+/// What headers of a provider's or prompt's config send that are named like credentials, whoever wrote the value.
+/// With variables of a case in it, it is that case's.
+pub(super) fn secret_headers(config: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let headers = config.get("headers").and_then(Value::as_object);
+    let headers = headers.into_iter().flatten();
+    let secret = headers.filter(|(name, _)| is_secret_variable(name));
+    let texts = secret.filter_map(|(_, value)| value.as_str());
+    texts.filter(|text| is_plain(text))
 }
 
 impl fmt::Debug for Provider {

@@ -1,8 +1,10 @@
-//! What strangers may say of a case: their own score, and metrics of their own.
+//! What strangers see of a case, and may say of it: their own score, and metrics of their own.
 
 use runner_sandbox::abi::Grade;
 
 use crate::plugins::{LoadedPlugin, Trust};
+use crate::record::TestCase;
+use crate::request::json;
 
 /// The largest score that an answer of a judge or of a server has; also below 0.
 pub(super) const MOST_STATED: f64 = 100.0;
@@ -25,6 +27,14 @@ pub(super) fn held(plugin: &LoadedPlugin, mut grade: Grade) -> Grade {
         (grade.pass, grade.score) = (false, 0.0);
     }
     grade
+}
+
+/// The test as this grader sees it.
+pub(super) fn shown(plugin: &LoadedPlugin, test: &TestCase) -> String {
+    match plugin.trust {
+        Trust::Foreign(_) => test.for_strangers().to_string(),
+        Trust::Bundled => json(test),
+    }
 }
 
 /// Brings all scores of a grade between two.

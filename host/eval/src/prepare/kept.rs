@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use runner_config::plan::{Column, Plan, ServerLimits};
+use runner_config::redacted_config;
 use runner_gateway::Masker;
 use runner_store::NewRun;
 use serde_json::{Value, json};
@@ -53,7 +54,7 @@ pub(super) fn new_run(
             "raw": column.prompt.raw,
             "label": column.prompt.label,
             "provider": named(column),
-            "config": column.prompt.config,
+            "config": column.prompt.config.as_ref().map(redacted_config),
         })
     };
     let ours = |value: Value| masked_json(value, false, masker).to_string();

@@ -12,6 +12,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 const VARS: &str = "vars";
+const PROVIDER: &str = "provider";
+const ASSERT: &str = "assert";
+
+/// What says of an assertion what it is.
+const SHOWN: [&str; 5] = ["type", "metric", "weight", "threshold", ASSERT];
+
+/// Leaves of the assertions of a test or a set what they are.
+fn summarize(of: &mut Map<String, Value>) {
+    let assertions = of.get_mut(ASSERT).and_then(Value::as_array_mut);
+    for assertion in assertions.into_iter().flatten() {
+        match assertion {
+            Value::Object(members) => {
+                members.retain(|name, _| SHOWN.contains(&&**name));
+                summarize(members);
+            }
+            // Text names code or an address.
+            other => *other = Value::Null,
+        }
+    }
+}
 
 /// The test, `defaultTest` merged in. As a value it is the test as written; its JSON has the
 /// variables of the case.
@@ -33,6 +53,20 @@ impl TestCase {
     /// All of it as one value.
     pub(crate) fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("maps have string keys only")
+    }
+
+    /// What a stranger's grader sees: of assertions what they are, not what they hold for graders of their own
+    /// (an address with a token, settings), and no provider's settings.
+    pub(crate) fn for_strangers(&self) -> Value {
+        let mut test = self.to_value();
+        if let Some(test) = test.as_object_mut() {
+            test.shift_remove(PROVIDER);
+            if let Some(options) = test.get_mut("options").and_then(Value::as_object_mut) {
+                options.shift_remove(PROVIDER);
+            }
+            summarize(test);
+        }
+        test
     }
 }
 
@@ -135,5 +169,25 @@ mod tests {
         assert_eq!(read, test);
         *test = json!({});
         assert_eq!(test.to_value(), json!({ VARS: { "a": "x" } }));
+    }
+
+    #[test]
+    fn strangers_see_of_other_assertions_what_they_are() {
+        let test = TestCase::of(&fixture::case(
+            "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: x }, metadata: { m: 1 }, options: { provider: { id: echo, config: { k: s3cret } }, rubricPrompt: r }, assert: [{ type: equals, value: s3cret, metric: w }, { type: assert-set, threshold: 1, assert: [{ type: equals, value: s3cret, config: { t: s3cret } }] }] }]",
+        ));
+        assert!(test.to_value().to_string().contains("s3cret"));
+        assert_eq!(
+            test.for_strangers(),
+            json!({
+                "vars": { "a": "x" },
+                "metadata": { "m": 1 },
+                "options": { "rubricPrompt": "r" },
+                "assert": [
+                    { "type": "equals", "metric": "w" },
+                    { "type": "assert-set", "threshold": 1, "assert": [{ "type": "equals" }] },
+                ],
+            })
+        );
     }
 }

@@ -52,7 +52,7 @@ pub use filters::{
 pub use load::{Config, DEFAULT_NAMES, Interpreters, LoadRequest, load, load_with};
 pub use model::{
     Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
-    Permissions, Problem, Raised, Role, Strictness, TrustRequest, TrustSubject, Warning, misspelt,
+    Permissions, Problem, Role, Strictness, Terms, TrustRequest, TrustSubject, Warning, misspelt,
     named_path, on_one_line,
 };
 pub use overrides::{Given, MadeConfig, Overrides};

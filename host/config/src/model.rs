@@ -25,6 +25,6 @@ pub(crate) use spelling::did_you_mean;
 pub use spelling::{Strictness, misspelt};
 pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};
 pub use trust::{
-    Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest, TrustSubject,
+    Agreed, Agreements, Author, DataFile, Level, Origin, Role, Terms, TrustRequest, TrustSubject,
     named_path,
 };

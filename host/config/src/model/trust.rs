@@ -13,7 +13,7 @@
 //! Not here: who is asked, and what is remembered. This crate reads files and decides nothing
 //! for the person.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -229,9 +229,9 @@ pub enum TrustSubject {
         sha256: String,
         /// What it is granted.
         grants: Permissions,
-        /// Where the config allows it more than components have.
-        #[serde(default, skip_serializing_if = "Raised::is_nothing")]
-        raised: Raised,
+        /// Where the config allows it more than components have, or says something else of its own.
+        #[serde(default, rename = "raised", skip_serializing_if = "Terms::is_nothing")]
+        terms: Terms,
     },
     /// A provider or judge that a row brings instead of naming one of the config's.
     Provider {
@@ -280,21 +280,32 @@ pub(crate) const ANY_VARIABLE: &str = "*";
 /// [`TrustSubject::RequestOption`].
 pub(crate) const WEBHOOK: &str = "webhook";
 
-/// What a config lets a component use beyond what each may.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(deny_unknown_fields)]
-pub struct Raised {
-    /// Mebibytes of memory for each call.
-    #[serde(default)]
+/// On what terms a config uses a component. Another word on any of them asks anew: who agreed to a component that
+/// spends a cent did not agree to one that spends a fortune, or that is suddenly called like another's assertion.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Terms {
+    /// Mebibytes of memory for each call, where that is more than each component may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,
-    /// Milliseconds of processor time for each call.
-    #[serde(default)]
+    /// Milliseconds of processor time for each call, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_ms: Option<u64>,
+    /// Requests in a run at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Tokens in a run at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What it may spend in a run, in millionths of a US dollar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_microusd: Option<u64>,
+    /// Its types and prefixes that the config calls otherwise: its own name and that one.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub renamed: BTreeMap<String, String>,
 }
 
-impl Raised {
+impl Terms {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{DeclaredLimit, LimitCounts, Provider, RunOptions, ServerLimits};
-use runner_config::{PluginEntry, Raised};
+use runner_config::{PluginEntry, Terms, microusd};
 use runner_gateway::{Counts, LanePolicy, LaneStrategy, Limit, Scheduling};
 use runner_sandbox::CallLimits;
 
@@ -33,12 +33,19 @@ pub(super) fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> Call
     limits
 }
 
-/// What the entry's `limits` let a component use beyond what each may.
-pub(super) fn raised(entry: &PluginEntry) -> Raised {
-    let usual = CallLimits::assertion();
-    Raised {
-        memory_mb: entry.limits.memory_mb.filter(|mb| mb << 20 > usual.memory),
-        cpu_ms: (entry.limits.cpu_ms).filter(|ms| Duration::from_millis(*ms) > usual.guest_time),
+/// On what terms the entry uses its component.
+pub(super) fn terms(entry: &PluginEntry) -> Terms {
+    let (limits, usual) = (&entry.limits, CallLimits::assertion());
+    let renamed = entry.renamed.iter();
+    Terms {
+        memory_mb: limits.memory_mb.filter(|mb| mb << 20 > usual.memory),
+        cpu_ms: (limits.cpu_ms).filter(|ms| Duration::from_millis(*ms) > usual.guest_time),
+        requests: limits.requests,
+        tokens: limits.tokens,
+        cost_microusd: limits.usd.and_then(microusd),
+        renamed: renamed
+            .map(|(own, (name, _))| (own.clone(), name.clone()))
+            .collect(),
     }
 }
 

@@ -21,7 +21,7 @@ use serde_json::{Map, json};
 
 use super::aws;
 use super::binding::{Bound, digest, granted_json, patterns, reads, scheme, secret};
-use super::bounds::raised;
+use super::bounds::terms;
 use super::pasted::{entry_of, yaml};
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
 use crate::trust::Need;
@@ -282,7 +282,7 @@ fn component(
                 source: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
                 sha256: plugin.component.sha256().to_owned(),
                 grants,
-                raised: entry.map(raised).unwrap_or_default(),
+                terms: entry.map(terms).unwrap_or_default(),
             },
             origin: match entry {
                 Some(_) => Author::Config,

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use url::Url;
 
-use super::{ANY_VARIABLE, Raised, Role, TrustSubject, WEBHOOK};
+use super::{ANY_VARIABLE, Role, Terms, TrustSubject, WEBHOOK};
 use crate::model::{COMMAND_LINE, Permissions, Position};
 
 /// A name as it is, or in quotes where it holds more than letters, digits and what paths, addresses
@@ -134,10 +134,10 @@ impl fmt::Display for TrustSubject {
                 source,
                 sha256,
                 grants,
-                raised,
+                terms,
             } => {
                 component(f, alias, source, sha256, grants)?;
-                allowed(*raised, f)
+                self::terms(terms, f)
             }
             Self::Provider {
                 id,
@@ -176,14 +176,26 @@ fn variable(name: &str) -> String {
     }
 }
 
-/// What a component may use beyond what others may.
-fn allowed(raised: Raised, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if let Some(megabytes) = raised.memory_mb {
+/// On what terms a component is used.
+fn terms(terms: &Terms, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let Some(megabytes) = terms.memory_mb {
         write!(f, "; with up to {megabytes} MiB of memory in each call")?;
     }
-    if let Some(ms) = raised.cpu_ms {
+    if let Some(ms) = terms.cpu_ms {
         let seconds = ms.div_ceil(1_000);
         write!(f, "; with up to {seconds} s of processor time in each call")?;
+    }
+    if let Some(requests) = terms.requests {
+        write!(f, "; with up to {requests} requests in a run")?;
+    }
+    if let Some(tokens) = terms.tokens {
+        write!(f, "; with up to {tokens} tokens in a run")?;
+    }
+    if let Some(micros) = terms.cost_microusd {
+        write!(f, "; spending up to ${} in a run", micros as f64 / 1e6)?;
+    }
+    for (own, name) in &terms.renamed {
+        write!(f, "; its {} is called {} here", named(own), named(name))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::LoadError;
 use crate::fixture::Folder;
 
-use super::super::{Agreements, Level, Permissions, Raised, TrustRequest, TrustSubject};
+use super::super::{Agreements, Level, Permissions, Terms, TrustRequest, TrustSubject};
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is one table")]
@@ -20,16 +20,20 @@ fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
         source: "/a/acme.wasm".into(),
         sha256: "0123456789abcdef".to_owned(),
         grants,
-        raised: Raised::default(),
+        terms: Terms::default(),
     };
     let raised = TrustSubject::Component {
         alias: "x' (safe".to_owned(),
         source: "/a b/acme.wasm".into(),
         sha256: "0123456789abcdef".to_owned(),
         grants: Permissions::default(),
-        raised: Raised {
+        terms: Terms {
             memory_mb: Some(4_096),
             cpu_ms: Some(3_600_000),
+            requests: Some(3),
+            tokens: Some(1_000),
+            cost_microusd: Some(10_000),
+            renamed: [("tone".to_owned(), "contains".to_owned())].into(),
         },
     };
     let reach = Permissions {
@@ -79,7 +83,8 @@ fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
         (
             raised,
             "use the component 'x\\' (safe' ('/a b/acme.wasm', sha256 0123456789ab…), no network, no keys; \
-             with up to 4096 MiB of memory in each call; with up to 3600 s of processor time in each call",
+             with up to 4096 MiB of memory in each call; with up to 3600 s of processor time in each call; with up to 3 requests in a run; \
+             with up to 1000 tokens in a run; spending up to $0.01 in a run; its tone is called contains here",
         ),
         (
             write,
@@ -246,7 +251,7 @@ fn a_variable_that_is_not_agreed_to_changes_nothing_that_is_said() {
 #[test]
 fn a_file_that_is_not_agreed_to_changes_nothing_that_is_said() {
     let configs = [
-        "prompts: [p]\nproviders: [echo]\ntests: { $ref: .env }",
+        "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ $ref: .env }] }]",
         "env: { A: { $ref: '.env#/a' } }\noutputPath: '../{{ env.A }}.json'\nprompts: [p]\nproviders: [echo]",
         "prompts: ['file://.env']\nproviders: [echo]",
         "prompts: [p]\nproviders: ['file://.env/x.yaml', { $ref: .env }]",
@@ -475,7 +480,7 @@ fn a_host_of_a_component_is_said_as_it_is_asked() {
         source: "a.wasm".into(),
         sha256: "0".repeat(64),
         grants: config.plugins[0].permissions.clone(),
-        raised: Raised::default(),
+        terms: Terms::default(),
     };
     let said = subject.to_string();
     assert!(

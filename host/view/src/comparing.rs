@@ -3,10 +3,9 @@
 //! Both are read once from their lookups, put into the order of their contents, and walked side by
 //! side: some thirty bytes a case, so that a run of a million can be compared with another.
 
-use std::collections::{HashMap, VecDeque};
-
 use runner_store::{Outcome, Store, StoreError};
 
+use crate::pairing::{self, CaseKey};
 use crate::significance::Pairs;
 
 /// What there is to say about one case.
@@ -70,7 +69,7 @@ pub(crate) struct Comparison {
 struct Case {
     pair: u32,
     content: u64,
-    /// How it is tested.
+    file: u64,
     tested: u64,
     test: u32,
     outcome: Outcome,
@@ -81,6 +80,14 @@ struct Case {
 impl Case {
     fn key(&self) -> (u32, u64) {
         (self.pair, self.content)
+    }
+
+    fn case_key(&self) -> CaseKey {
+        CaseKey {
+            content: self.content.into(),
+            file: self.file,
+            tested: self.tested,
+        }
     }
 }
 
@@ -118,6 +125,7 @@ fn cases(
             cases.push(Case {
                 pair: pair as u32,
                 content: it.content,
+                file: it.file,
                 tested: it.tested,
                 test: it.test_idx,
                 outcome: it.outcome,
@@ -159,24 +167,6 @@ fn equal<'a>(cases: &mut &'a [Case], key: (u32, u64)) -> &'a [Case] {
     equal
 }
 
-/// For each case of the later run its partner among equal ones of the earlier: one that is tested alike, or else the
-/// next one that none is tested like.
-fn partners(before: &[Case], after: &[Case]) -> Vec<Option<usize>> {
-    let mut alike: HashMap<u64, VecDeque<usize>> = HashMap::new();
-    for (place, case) in before.iter().enumerate() {
-        alike.entry(case.tested).or_default().push_back(place);
-    }
-    let partner = |case: &Case| alike.get_mut(&case.tested).and_then(VecDeque::pop_front);
-    let mut partners: Vec<Option<usize>> = after.iter().map(partner).collect();
-    let mut free: Vec<usize> = alike.into_values().flatten().collect();
-    free.sort_unstable();
-    let mut free = free.into_iter();
-    for partner in &mut partners {
-        *partner = partner.or_else(|| free.next());
-    }
-    partners
-}
-
 impl Comparison {
     /// Adds cases that are the same one.
     fn add_equal(&mut self, before: &[Case], after: &[Case]) {
@@ -184,8 +174,10 @@ impl Comparison {
         if let ([before], [after]) = (before, after) {
             return self.add(before, after);
         }
+        let keys = |cases: &[Case]| cases.iter().map(Case::case_key).collect::<Vec<_>>();
+        let partners = pairing::cases(&keys(before), &keys(after));
         let mut paired = 0;
-        for (case, partner) in after.iter().zip(partners(before, after)) {
+        for (case, partner) in after.iter().zip(partners) {
             match partner {
                 Some(place) => self.add(&before[place], case),
                 None => self.only_after += 1,
@@ -228,6 +220,7 @@ mod tests {
         Case {
             pair: 0,
             content,
+            file: 0,
             tested: 0,
             test,
             outcome,

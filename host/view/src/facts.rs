@@ -24,7 +24,8 @@ pub(crate) fn of(json: &str) -> Facts {
         text: text(&record, &answer),
         error: record.error_code.clone(),
         content: pairing::content(&record.test_case, &record.vars, record.repeat_index) as u64,
-        tested: hash(&json!([record.test_case, record.data_file]).to_string()),
+        file: hash(&json!(record.data_file).to_string()),
+        tested: hash(&record.test_case.to_string()),
         answer: hash(&answer),
         repeats: record
             .repeat_group

@@ -2,8 +2,10 @@
 //!
 //! A case is known by what the user would call the same: description, variables, repeat, and the
 //! pair of columns; not by its number, which moves with every edit, and not by prompt, provider
-//! or assertions, whose change is what one wants to see the effect of. Of cases equal in all of it
-//! those pair first that are also tested alike, as rows of one data file or none; the others in order.
+//! or assertions, whose change is what one wants to see the effect of. Rows of a data file may repeat
+//! the variables of other tests, and what they are given by a conversation or a register of their file stands
+//! nowhere in them. So of cases equal in all of it those pair first that are tested alike as rows of one
+//! data file, or of none; then those of one data file, or of none; the others in order.
 //!
 //! A column is a provider and a prompt. First the columns pair that have the same names; of the
 //! others those with the same provider (its prompt was edited: an unnamed prompt is called by
@@ -11,6 +13,7 @@
 //! is in one run only.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::Hash;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -19,20 +22,52 @@ use sha2::{Digest, Sha256};
 pub type Names<'a> = [&'a str; 3];
 
 /// For each column of the later run its partner in the earlier.
-pub fn columns(before: &[Names<'_>], after: &[Names<'_>]) -> Vec<Option<usize>> {
-    type Part = for<'a> fn(&Names<'a>) -> Names<'a>;
-    let rules: [Part; 4] = [
+pub fn columns<'a>(before: &[Names<'a>], after: &[Names<'a>]) -> Vec<Option<usize>> {
+    let rules: [fn(&Names<'a>) -> Names<'a>; 4] = [
         |names| *names,
         |[provider, label, _]| [provider, label, ""],
         |[provider, _, _]| [provider, "", ""],
         |[_, label, _]| ["", label, ""],
     ];
+    paired(before, after, &rules)
+}
+
+/// What a case is, for whoever looks for the same one in another run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CaseKey {
+    /// What it is by [`content`], and its column.
+    pub content: u128,
+    /// A hash of the data file of which it is a row, if of one.
+    pub file: u64,
+    /// A hash of how it is tested.
+    pub tested: u64,
+}
+
+/// For each case of the later run its partner in the earlier.
+pub fn cases(before: &[CaseKey], after: &[CaseKey]) -> Vec<Option<usize>> {
+    let rules: [fn(&CaseKey) -> CaseKey; 3] = [
+        |key| *key,
+        |key| CaseKey { tested: 0, ..*key },
+        |key| CaseKey {
+            tested: 0,
+            file: 0,
+            ..*key
+        },
+    ];
+    paired(before, after, &rules)
+}
+
+/// For each later item the first earlier one that is free and has as much in common, by the rules in their order.
+fn paired<T, K: Eq + Hash>(before: &[T], after: &[T], rules: &[fn(&T) -> K]) -> Vec<Option<usize>> {
     let mut partners = vec![None; after.len()];
     let mut taken = vec![false; before.len()];
     for part in rules {
-        let mut free: HashMap<Names<'_>, VecDeque<usize>> = HashMap::new();
+        let mut free: HashMap<K, VecDeque<usize>> = HashMap::new();
         for (idx, earlier) in before.iter().enumerate().filter(|(idx, _)| !taken[*idx]) {
             free.entry(part(earlier)).or_default().push_back(idx);
+        }
+        if free.is_empty() {
+            break;
         }
         for (later, partner) in after.iter().zip(&mut partners) {
             if partner.is_none() {
@@ -68,6 +103,36 @@ pub fn given_description(test: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_of_a_data_file_takes_no_partner_of_an_equal_test_that_has_one() {
+        let key = |file, tested| CaseKey {
+            content: 1,
+            file,
+            tested,
+        };
+        let (own, edited) = (key(0, 1), key(0, 2));
+        for (before, after, expected) in [
+            // Another's assertions; a copy of all of it; the same after an edit of all tests.
+            (vec![own], vec![key(9, 5), own], vec![None, Some(0)]),
+            (vec![own], vec![key(9, 1), own], vec![None, Some(0)]),
+            (
+                vec![key(9, 1), own],
+                vec![key(9, 2), key(9, 3), edited],
+                vec![Some(0), None, Some(1)],
+            ),
+            // What was edited, or moved into a file, is the same case for all that.
+            (vec![own], vec![edited], vec![Some(0)]),
+            (vec![own], vec![key(9, 1)], vec![Some(0)]),
+            (
+                vec![own, own],
+                vec![own, own, own],
+                vec![Some(0), Some(1), None],
+            ),
+        ] {
+            assert_eq!(cases(&before, &after), expected, "{before:?} {after:?}");
+        }
+    }
 
     #[test]
     fn a_row_that_is_called_by_its_place_has_no_description() {

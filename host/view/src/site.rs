@@ -115,10 +115,16 @@ impl Site {
         known(&self.sums, run)
     }
 
-    /// The metrics of a run whose lookup is ready.
-    pub(crate) fn metrics(&self, run: &RunInfo) -> Result<Arc<Metrics>, StoreError> {
+    /// The first metrics of the first columns of a run whose lookup is ready.
+    pub(crate) fn metrics(
+        &self,
+        run: &RunInfo,
+        names: u32,
+        columns: u32,
+    ) -> Result<Arc<Metrics>, StoreError> {
         kept(&self.metrics, run, || {
-            self.store.metrics(&run.id).map(Arc::new)
+            let metrics = self.store.metrics(&run.id, names, columns);
+            metrics.map(Arc::new)
         })
     }
 

@@ -18,6 +18,8 @@ pub struct Content {
     /// See [`Facts`](super::Facts).
     pub content: u64,
     /// See [`Facts`](super::Facts).
+    pub file: u64,
+    /// See [`Facts`](super::Facts).
     pub tested: u64,
     /// See [`Facts`](super::Facts).
     pub answer: u64,
@@ -33,7 +35,7 @@ impl Store {
         let run = self.key(&connection, id)?;
         self.attach_lookup(&connection, run)?;
         let mut read = || {
-            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, tested, answer \
+            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer \
                        FROM rows JOIN lookup.facts USING (record) WHERE run = ?1 \
                        ORDER BY test_idx, prompt_idx";
             let mut found = connection.prepare(sql)?;
@@ -47,8 +49,9 @@ impl Store {
                         .unwrap_or(Outcome::Error),
                     score: row.get::<_, Option<f64>>(3)?.unwrap_or(f64::NAN),
                     content: number(4)?,
-                    tested: number(5)?,
-                    answer: number(6)?,
+                    file: number(5)?,
+                    tested: number(6)?,
+                    answer: number(7)?,
                 });
             }
             Ok(())

@@ -11,6 +11,7 @@
 //! writer of a run is not slowed down. All of them take [`MOST_BYTES`] at most; the ones that were
 //! not used for longest go first.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ use crate::error::StoreError;
 use crate::runs::Store;
 
 /// Format of the file; one of another format is made anew.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Records in one transaction.
 const GROUP: usize = 500;
 /// Bytes of text that a lookup holds; what comes after is found by everything but its words.
@@ -33,7 +34,7 @@ const MOST_BYTES: u64 = 4 << 30;
 const TABLES: &str = "
 CREATE TABLE size (text_bytes INTEGER NOT NULL) STRICT;
 INSERT INTO size VALUES (0);
-CREATE TABLE facts (record INTEGER PRIMARY KEY, row_id TEXT NOT NULL, error TEXT, content INTEGER, tested INTEGER, answer INTEGER, repeats INTEGER) STRICT;
+CREATE TABLE facts (record INTEGER PRIMARY KEY, row_id TEXT NOT NULL, error TEXT, content INTEGER, file INTEGER, tested INTEGER, answer INTEGER, repeats INTEGER) STRICT;
 CREATE INDEX facts_by_error ON facts (error) WHERE error IS NOT NULL;
 CREATE TABLE metrics (record INTEGER, name TEXT, score REAL, PRIMARY KEY (record, name)) STRICT, WITHOUT ROWID;
 CREATE INDEX metrics_by_score ON metrics (name, score);
@@ -63,7 +64,9 @@ pub struct Facts {
     pub error: Option<String>,
     /// A hash of what makes it the same case in another run or column.
     pub content: u64,
-    /// A hash of how it is tested, and of which data file it is a row.
+    /// A hash of the data file of which it is a row, or of none.
+    pub file: u64,
+    /// A hash of how it is tested.
     pub tested: u64,
     /// A hash of its answer.
     pub answer: u64,
@@ -78,8 +81,14 @@ pub struct Facts {
 /// A record, the id of its row, and whether it was known as another row's.
 type Missing = (i64, String, bool);
 
-/// Scores of a metric in a column: how many, and their sum.
-pub type Metrics = Vec<(u32, String, u64, f64)>;
+/// Metrics of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metrics {
+    /// How many there are by name.
+    pub all: u64,
+    /// Of those that were asked for, by name and column: how many scores, and their sum.
+    pub sums: BTreeMap<String, BTreeMap<u32, (u64, f64)>>,
+}
 
 /// The lookup of one run, held open to bring it up to date.
 #[derive(Debug)]
@@ -135,31 +144,36 @@ impl Store {
             .map_err(|error| StoreError::sql("open a lookup", &path, error))
     }
 
-    /// For every column and metric of the run with this id, how many scores there are and their
-    /// sum; as far as the lookup goes.
+    /// For the first metrics of the run with this id, by their names, and its first columns: how many scores there
+    /// are and their sum; as far as the lookup goes. A run may have as many metrics as it has cases, and more.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the lookup can't be read.
-    pub fn metrics(&self, id: &str) -> Result<Metrics, StoreError> {
+    pub fn metrics(&self, id: &str, names: u32, columns: u32) -> Result<Metrics, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         let run = self.key(&connection, id)?;
         self.attach_lookup(&connection, run)?;
         let read = || {
-            let sql = "SELECT prompt_idx, name, count(metrics.score), total(metrics.score) \
-                       FROM rows JOIN lookup.metrics USING (record) WHERE run = ?1 \
-                       GROUP BY prompt_idx, name ORDER BY name, prompt_idx";
-            let row = |row: &rusqlite::Row<'_>| {
-                Ok((
-                    row.get(0)?,
-                    row.get(1)?,
-                    row.get::<_, i64>(2)?.unsigned_abs(),
-                    row.get(3)?,
-                ))
-            };
-            connection
-                .prepare(sql)?
-                .query_map([run], row)?
-                .collect::<Result<_, _>>()
+            let count = "SELECT count(DISTINCT name) FROM lookup.metrics";
+            let all = connection.query_row(count, [], |row| row.get::<_, i64>(0))?;
+            let sql = "SELECT name, prompt_idx, count(metrics.score), total(metrics.score) \
+                       FROM rows CROSS JOIN lookup.metrics USING (record) \
+                       WHERE run = ?1 AND prompt_idx < ?3 AND name IN \
+                       (SELECT DISTINCT name FROM lookup.metrics ORDER BY name LIMIT ?2) \
+                       GROUP BY name, prompt_idx";
+            let mut sums: BTreeMap<String, BTreeMap<u32, (u64, f64)>> = BTreeMap::new();
+            let mut found = connection.prepare(sql)?;
+            let mut found = found.query((run, names, columns))?;
+            while let Some(row) = found.next()? {
+                let of_column = (row.get::<_, i64>(2)?.unsigned_abs(), row.get(3)?);
+                sums.entry(row.get(0)?)
+                    .or_default()
+                    .insert(row.get(1)?, of_column);
+            }
+            Ok(Metrics {
+                all: all.unsigned_abs(),
+                sums,
+            })
         };
         read().map_err(|error| self.database().failed("read metrics", error))
     }
@@ -266,6 +280,7 @@ fn insert(change: &Connection, record: i64, row_id: &str, facts: &Facts) -> rusq
         text,
         error,
         content,
+        file,
         tested,
         answer,
         repeats,
@@ -277,12 +292,13 @@ fn insert(change: &Connection, record: i64, row_id: &str, facts: &Facts) -> rusq
         row_id,
         error,
         content.cast_signed(),
+        file.cast_signed(),
         tested.cast_signed(),
         answer.cast_signed(),
         repeats.map(u64::cast_signed),
     );
     change
-        .prepare_cached("INSERT OR REPLACE INTO facts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+        .prepare_cached("INSERT OR REPLACE INTO facts VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
         .execute(row)?;
     for (name, score) in metrics {
         change

@@ -59,6 +59,7 @@ fn facts(json: &str) -> Facts {
         text: format!("Grüße an Kunde{test}, refund policy {column}"),
         error: (test == 5 && column == 0).then(|| "timeout".to_owned()),
         content: test,
+        file: 0,
         tested: test,
         answer: if test == 2 { column } else { test },
         repeats: Some(test / 2 * 10 + column),
@@ -256,9 +257,14 @@ fn a_lookup_adds_up_metrics_and_errors_and_says_what_cases_are() {
         fresh.store.errors("run", 5).unwrap(),
         [("timeout".to_owned(), 1)]
     );
-    let metrics = fresh.store.metrics("run").unwrap();
-    assert_eq!(metrics.len(), 2);
-    assert!((metrics[1].3 - 4.5).abs() < 1e-9, "{metrics:?}");
+    let metrics = fresh.store.metrics("run", 5, 2).unwrap();
+    assert_eq!((metrics.all, metrics.sums["tone"].len()), (1, 2));
+    let (count, sum) = metrics.sums["tone"][&1];
+    assert!(count == 10 && (sum - 4.5).abs() < 1e-9, "{metrics:?}");
+    let one = fresh.store.metrics("run", 5, 1).unwrap();
+    assert_eq!(one.sums["tone"].len(), 1);
+    let none = fresh.store.metrics("run", 0, 2).unwrap();
+    assert_eq!((none.all, none.sums.len()), (1, 0));
     let mut contents = Vec::new();
     fresh.store.contents("run", |it| contents.push(it)).unwrap();
     assert_eq!(contents.len(), 20);

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::Digest;
-use runner_view::pairing;
+use runner_view::pairing::{self, CaseKey};
 use serde_json::{Value, json};
 
 /// How a case ended, as far as it is compared.
@@ -143,55 +143,44 @@ pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
 }
 
 /// The cases of the earlier run that no case of the later has claimed.
-///
-/// Cases that are equal by what the user would call the same may be tested in other ways: rows of a data file may
-/// repeat those of another. So each is claimed by one that is also tested alike, as long as the later run has one;
-/// only then do equal ones pair in order. A row of a data file is tested alike as a row of that file alone: what it is
-/// given by a conversation or a register of its file stands nowhere in it.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     cases: Vec<Option<Ended>>,
     /// What each of them is.
-    keys: Vec<(u128, u64)>,
-    /// How many the later run has of each.
-    expected: HashMap<(u128, u64), u32>,
-    /// Their numbers, in order: those that have a case which is tested alike, and the others.
-    alike: HashMap<(u128, u64), VecDeque<usize>>,
-    others: HashMap<u128, VecDeque<usize>>,
+    keys: Vec<CaseKey>,
+    /// What those of the later run are.
+    expected: Vec<CaseKey>,
+    /// Their numbers, in order, by what claims them.
+    partners: HashMap<CaseKey, VecDeque<usize>>,
 }
 
 impl Index {
     /// Takes a case of the earlier run.
     pub(super) fn add(&mut self, record: &CaseRecord, ended: Ended) {
-        self.keys.push(keys(record, record.prompt_idx));
+        self.keys.push(key(record, record.prompt_idx));
         self.cases.push(Some(ended));
     }
 
     /// Takes in that the later run has such a case; `column` is the earlier run's.
     pub(super) fn expect(&mut self, record: &CaseRecord, column: u32) {
-        *self.expected.entry(keys(record, column)).or_default() += 1;
+        self.expected.push(key(record, column));
     }
 
     /// Takes in that all of the later run's cases are known.
     pub(super) fn ready(&mut self) {
-        for (number, key) in self.keys.iter().enumerate() {
-            let expected = self.expected.get_mut(key).filter(|count| **count > 0);
-            match expected {
-                Some(count) => {
-                    *count -= 1;
-                    self.alike.entry(*key).or_default().push_back(number);
-                }
-                None => self.others.entry(key.0).or_default().push_back(number),
+        let expected = std::mem::take(&mut self.expected);
+        for (key, partner) in expected.iter().zip(pairing::cases(&self.keys, &expected)) {
+            if let Some(number) = partner {
+                self.partners.entry(*key).or_default().push_back(number);
             }
         }
+        self.keys = Vec::new();
     }
 
     /// Takes the partner of a case of the later run; `column` is the earlier run's.
     pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<Ended> {
-        let key = keys(record, column);
-        let alike = self.alike.get_mut(&key).and_then(VecDeque::pop_front);
-        let number = alike.or_else(|| self.others.get_mut(&key.0)?.pop_front())?;
-        self.cases[number].take()
+        let numbers = self.partners.get_mut(&key(record, column))?;
+        self.cases[numbers.pop_front()?].take()
     }
 
     /// The cases that are left, in index order.
@@ -202,13 +191,14 @@ impl Index {
     }
 }
 
-/// What the case is, with its column in bits of its own, and how it is tested.
-fn keys(record: &CaseRecord, column: u32) -> (u128, u64) {
+/// What the case is, with its column in bits of its own.
+fn key(record: &CaseRecord, column: u32) -> CaseKey {
     let content = pairing::content(&record.test_case, &record.vars, record.repeat_index);
-    (
-        content.wrapping_add(u128::from(column) << 64),
-        hash((record.test_case.to_string(), &record.data_file)),
-    )
+    CaseKey {
+        content: content.wrapping_add(u128::from(column) << 64),
+        file: hash(&record.data_file),
+        tested: hash(record.test_case.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -258,44 +248,15 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_repeats_another_s_variables_does_not_take_its_partner() {
-        let own = record(0, 0, Outcome::Passed, "a");
-        let mut strange = own.clone();
-        strange.test_idx = 1;
-        strange.test_case["assert"] = json!([{ "type": "regex", "value": "." }]);
-        let claimed = |strange: &CaseRecord| {
-            let later = [strange, &own];
-            let mut index = Index::default();
-            index.add(&own, Ended::of(&own, None));
-            for record in later {
-                index.expect(record, 0);
-            }
-            index.ready();
-            later.map(|record| index.claim(record, 0).is_some())
-        };
-        assert_eq!(claimed(&strange), [false, true]);
-        // Nor does one that is its copy, and is given something by other rows of its file.
-        let mut copy = own.clone();
-        copy.data_file = Some("r.json".to_owned());
-        assert_eq!(claimed(&copy), [false, true]);
-        // A test that was changed is the same case for all that.
-        let mut index = Index::default();
-        index.add(&own, Ended::of(&own, None));
-        index.expect(&strange, 0);
-        index.ready();
-        assert!(index.claim(&strange, 0).is_some());
-    }
-
-    #[test]
     fn the_order_of_variables_is_nothing_and_their_values_are_all() {
         let mut one = record(0, 0, Outcome::Passed, "a");
         Arc::make_mut(&mut one.vars).insert("more".to_owned(), json!(1));
         let mut other = one.clone();
         other.vars = Arc::new((*one.vars).clone().into_iter().rev().collect());
-        assert_eq!(keys(&one, 0), keys(&other, 0));
-        assert_ne!(keys(&one, 0), keys(&one, 1));
+        assert_eq!(key(&one, 0), key(&other, 0));
+        assert_ne!(key(&one, 0), key(&one, 1));
         Arc::make_mut(&mut other.vars).insert("more".to_owned(), json!(2));
-        assert_ne!(keys(&one, 0), keys(&other, 0));
+        assert_ne!(key(&one, 0), key(&other, 0));
     }
 
     #[test]

@@ -13,8 +13,8 @@ use crate::sums::Tally;
 /// Ranges of the picture of latencies.
 const BINS: usize = 24;
 /// Columns and metrics that are shown.
-const MOST_COLUMNS: usize = 60;
-const MOST_METRICS: usize = 100;
+const MOST_COLUMNS: u32 = 60;
+const MOST_METRICS: u32 = 100;
 
 /// The figures.
 pub(super) fn figures(
@@ -23,8 +23,8 @@ pub(super) fn figures(
     columns: &[Column],
 ) -> Result<Markup, StoreError> {
     let sums = site.sums(run)?;
-    let tallies: Vec<(usize, &Tally)> =
-        sums.columns.iter().enumerate().take(MOST_COLUMNS).collect();
+    let tallies = sums.columns.iter().enumerate();
+    let tallies: Vec<(usize, &Tally)> = tallies.take(MOST_COLUMNS as usize).collect();
     let metrics = metrics(site, run, columns)?;
     Ok(html! {
         div.scroll tabindex="0" role="region" aria-label="Figures of each column" {
@@ -43,7 +43,7 @@ pub(super) fn figures(
                 }
             }
         }
-        @if sums.columns.len() > MOST_COLUMNS { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
+        @if sums.columns.len() > MOST_COLUMNS as usize { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
         (metrics)
     })
 }
@@ -119,16 +119,11 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         }
         Err(why) => return Ok(html! { p.hint { "Metrics can't be read: " (line(&why)) "." } }),
     }
-    let metrics = site.metrics(run)?;
-    let mut names: Vec<&str> = metrics.iter().map(|it| it.1.as_str()).collect();
-    names.dedup();
-    if names.is_empty() {
+    let metrics = site.metrics(run, MOST_METRICS, MOST_COLUMNS)?;
+    if metrics.sums.is_empty() {
         return Ok(html! {});
     }
-    let count = names.len();
-    names.truncate(MOST_METRICS);
-    let shown = columns.len().min(MOST_COLUMNS) as u32;
-    let of = |name: &str, column: u32| metrics.iter().find(|it| it.0 == column && it.1 == name);
+    let shown = columns.len().min(MOST_COLUMNS as usize) as u32;
     Ok(html! {
         div.scroll tabindex="0" role="region" aria-label="Metrics" {
             table.metrics {
@@ -136,10 +131,10 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
                     th scope="col" { "Metric" }
                     @for column in 0..shown { th scope="col" { (title(columns, column as usize)) } }
                 } }
-                tbody { @for name in &names { tr {
+                tbody { @for (name, sums) in &metrics.sums { tr {
                     th scope="row" { (line(name)) }
                     @for column in 0..shown { td.rate {
-                        @if let Some((_, _, count, sum)) = of(name, column) {
+                        @if let Some((count, sum)) = sums.get(&column) {
                             @let mean = sum / (*count).max(1) as f64;
                             (bar(&format!("{mean:.2}"), &[(mean.clamp(0.0, 1.0), "mark")]))
                             span title={ "mean of " (figures::count(*count)) } { (format!("{mean:.2}")) }
@@ -148,6 +143,6 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
                 } } }
             }
         }
-        @if count > MOST_METRICS { p.hint { "The first " (MOST_METRICS) " of " (count) " metrics." } }
+        @if metrics.all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(metrics.all)) " metrics." } }
     })
 }

@@ -3,7 +3,7 @@
 //! Records are read one after the other, and of each only what a cell shows is kept.
 
 use maud::{Markup, html};
-use runner_store::{From, Outcome, Row, RunInfo, StoreError};
+use runner_store::{From, Outcome, Row, RunInfo, StoreError, TestPage};
 use runner_telling::{figures, visible};
 
 use super::super::{badge, block, line, word};
@@ -15,6 +15,8 @@ use crate::sums::Sums;
 
 /// Tests on a page.
 const TESTS: usize = 25;
+/// Columns on a page: an imported run may have as many as it has rows.
+const COLUMNS: usize = 100;
 /// Characters of an answer, a reason and a variable in the table.
 const ANSWER: usize = 600;
 const REASON: usize = 240;
@@ -34,9 +36,11 @@ pub(super) fn render(
         site.store
             .test_page(&run.id, &address.wanted, address.order, address.from, TESTS)?;
     let at = format!("/runs/{}", segment(&run.id));
-    let shown: Vec<u32> = (0..columns.len() as u32)
+    let mut shown: Vec<u32> = (0..columns.len() as u32)
         .filter(|it| !address.hidden.contains(it))
         .collect();
+    let of = shown.len();
+    shown.truncate(COLUMNS);
     let rows = site.store.rows_by_key(&run.id)?;
     let mut body = Vec::new();
     for (figure, test) in &page.tests {
@@ -60,18 +64,6 @@ pub(super) fn render(
         }
         body.push(html! { tr.row { th.number scope="row" { (test) } td.about { (about) } @for cell in cells { (cell) } } });
     }
-    let neighbour =
-        |from: Option<From>| from.map(|from| format!("{at}{}", address.at(from).query()));
-    let before = page
-        .tests
-        .first()
-        .filter(|_| page.earlier)
-        .map(|it| From::Before(it.0, it.1));
-    let after = page
-        .tests
-        .last()
-        .filter(|_| page.later)
-        .map(|it| From::After(it.0, it.1));
     Ok(html! {
         @if body.is_empty() { p.empty { "No test matches." } } @else {
             div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
@@ -84,12 +76,26 @@ pub(super) fn render(
                 }
             }
         }
+        @if of > COLUMNS { p.hint { "The first " (COLUMNS) " of " (of) " columns; hide some to see others." } }
+        (ways(&page, &at, address))
+    })
+}
+
+/// The way to the pages beside this one.
+fn ways(page: &TestPage, at: &str, address: &Address) -> Markup {
+    let neighbour =
+        |from: Option<From>| from.map(|from| format!("{at}{}", address.at(from).query()));
+    let first = page.tests.first().filter(|_| page.earlier);
+    let before = first.map(|it| From::Before(it.0, it.1));
+    let last = page.tests.last().filter(|_| page.later);
+    let after = last.map(|it| From::After(it.0, it.1));
+    html! {
         nav.pages aria-label="Pages" {
             @if page.earlier { a href={ (at) (address.at(From::Start).query()) } { "First" } }
             @if let Some(address) = neighbour(before) { a rel="prev" href=(address) { "Previous" } }
             @if let Some(address) = neighbour(after) { a rel="next" href=(address) { "Next" } }
         }
-    })
+    }
 }
 
 fn rate(sums: Option<&Sums>, column: u32) -> Markup {

@@ -53,6 +53,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// More was read from the file than it has room for: columns of it have long defaults, say, which take none.
+    #[error("{} gives out more text than it has, which no file of promptfoo's does", path.display())]
+    Swollen {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file was written by a newer `runner`. It was not touched.
     #[error("{} has format {found}, written by a newer runner; this one knows formats up to {known}", path.display())]
     Newer {

@@ -4,6 +4,7 @@
 //! log has to be read, too; its schema runs no code of its own, both tables have to be tables, and no value is
 //! larger than a row of ours may be. What the texts mean is up to who asks.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
@@ -27,12 +28,18 @@ const MAX_LOOKED_AT: i64 = 10_000_000;
 const ABSENT: &str = "NULL";
 /// Runs that are listed; more are not read.
 const MAX_RUNS: i64 = 100_000;
+/// How much text is read of a file, as a multiple of its size, and beside that. Each of its texts is read twice at
+/// most; what stands in it once for many rows, as the default of a column, is short in promptfoo's.
+const TIMES_ITS_SIZE: u64 = 4;
+const BESIDE_ITS_SIZE: u64 = 64 << 20;
 
 /// A file that promptfoo wrote.
 #[derive(Debug)]
 pub struct PromptfooFile {
     connection: Connection,
     path: PathBuf,
+    /// Bytes of text that may still be read.
+    left: Cell<u64>,
 }
 
 /// A run in it.
@@ -103,6 +110,7 @@ impl PromptfooFile {
         let file = Self {
             connection,
             path: path.to_owned(),
+            left: Cell::new(TIMES_ITS_SIZE * size(path) + BESIDE_ITS_SIZE),
         };
         file.guard().map_err(failed)?;
         // A view, or a table that code makes up, is no table.
@@ -189,15 +197,20 @@ impl PromptfooFile {
                  ORDER BY created_at, evals.id LIMIT ?1",
             )
             .map_err(failed)?;
-        let runs = statement.query_map([MAX_RUNS], |row| {
+        let run = |row: &rusqlite::Row<'_>| {
             Ok(PromptfooRun {
                 id: text(row.get_ref(0)?).unwrap_or_default(),
                 created_at_ms: row.get_ref(1)?.as_i64_or_null().ok().flatten(),
                 rows: row.get::<_, i64>(2)?.unsigned_abs(),
             })
-        });
-        let runs: rusqlite::Result<Vec<PromptfooRun>> = runs.map_err(failed)?.collect();
-        runs.map_err(failed)
+        };
+        let mut runs = Vec::new();
+        for run in statement.query_map([MAX_RUNS], run).map_err(failed)? {
+            let run = run.map_err(failed)?;
+            self.count(run.id.len())?;
+            runs.push(run);
+        }
+        Ok(runs)
     }
 
     /// What describes a run.
@@ -220,7 +233,15 @@ impl PromptfooFile {
                 stats: text(row.get_ref(2)?),
             })
         });
-        head.map_err(|error| self.failed(error))
+        let head = head.map_err(|error| self.failed(error))?;
+        let PromptfooHead {
+            config,
+            prompts,
+            stats,
+        } = &head;
+        let texts = [config, prompts, stats].into_iter().flatten();
+        self.count(texts.map(String::len).sum())?;
+        Ok(head)
     }
 
     /// Hands over each row of a run, its values in the order of [`PROMPTFOO_COLUMNS`], until `see` says stop.
@@ -255,6 +276,11 @@ impl PromptfooFile {
                         .map_or(PromptfooValue::Null, PromptfooValue::Text),
                 };
             }
+            let text = |value: &PromptfooValue<'_>| match value {
+                PromptfooValue::Text(text) => text.len(),
+                _ => 0,
+            };
+            self.count(values.iter().map(text).sum())?;
             if let Err(refused) = see(&values) {
                 return Ok(Err(refused));
             }
@@ -276,6 +302,15 @@ impl PromptfooFile {
         })
     }
 
+    /// Counts text that was read.
+    fn count(&self, bytes: usize) -> Result<(), StoreError> {
+        let left = self.left.get().checked_sub(bytes as u64);
+        let path = || self.path.clone();
+        self.left
+            .set(left.ok_or_else(|| StoreError::Swollen { path: path() })?);
+        Ok(())
+    }
+
     fn failed(&self, error: rusqlite::Error) -> StoreError {
         StoreError::sql("read the runs", &self.path, error)
     }
@@ -285,9 +320,7 @@ impl PromptfooFile {
 /// a disk that can't be written to.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut log = OsString::from(path);
-    log.push("-wal");
-    let has_log = fs::metadata(log).is_ok_and(|log| log.len() > 0);
+    let has_log = fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0);
     match path.to_str() {
         Some(name) if !has_log => {
             let uri = format!("file:{}?immutable=1", escaped(name));
@@ -295,6 +328,20 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         }
         _ => Connection::open_with_flags(path, flags),
     }
+}
+
+/// The log beside a file.
+fn log_of(path: &Path) -> OsString {
+    let mut log = OsString::from(path);
+    log.push("-wal");
+    log
+}
+
+/// Bytes of a file and its log.
+fn size(path: &Path) -> u64 {
+    let files = [path.as_os_str().to_owned(), log_of(path)];
+    let sizes = files.map(|file| fs::metadata(file).map_or(0, |file| file.len()));
+    sizes.iter().sum()
 }
 
 /// A path as part of an address.
@@ -322,152 +369,4 @@ fn text(value: ValueRef<'_>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn made(sql: &str) -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("odd name #1?.db");
-        let connection = Connection::open(&path).expect("a database");
-        connection.execute_batch(sql).expect("it is made");
-        (folder, path)
-    }
-
-    const TABLES: &str = "
-        CREATE TABLE evals (id TEXT PRIMARY KEY, created_at INTEGER, results TEXT, config TEXT, prompts TEXT);
-        CREATE TABLE eval_results (id TEXT, eval_id TEXT, prompt_idx INTEGER, test_idx INTEGER, success INTEGER, score REAL, response TEXT);
-        INSERT INTO evals VALUES ('b', 2000, '{}', '{\"description\":\"d\"}', '[]'), ('a', '2024-01-01 00:00:00', '{}', '{}', NULL);
-        INSERT INTO eval_results VALUES ('r1', 'b', 0, 3, 1, 0.5, '{\"output\":\"x\"}'), ('r2', 'b', 1, 3, 0, 0, NULL);";
-
-    #[test]
-    fn runs_and_rows_are_read_whatever_columns_a_version_has() {
-        let (folder, path) = made(TABLES);
-        let file = PromptfooFile::open(&path).expect("it is one");
-        let runs = file.runs().expect("read");
-        let told = runs
-            .iter()
-            .map(|run| (&*run.id, run.created_at_ms, run.rows));
-        let expected = [("b", Some(2000), 2), ("a", None, 0)];
-        assert_eq!(told.collect::<Vec<_>>(), expected);
-        let head = file.head("b").expect("read");
-        assert_eq!(head.config.as_deref(), Some("{\"description\":\"d\"}"));
-        let mut seen = Vec::new();
-        let read = file.rows("b", &mut |values| -> Result<(), ()> {
-            let PromptfooValue::Text(id) = values[0] else {
-                return Err(());
-            };
-            seen.push((
-                id.to_owned(),
-                values[2] == PromptfooValue::Int(3),
-                values[8] == PromptfooValue::Null,
-            ));
-            Ok(())
-        });
-        assert_eq!(read.expect("read"), Ok(()));
-        assert_eq!(
-            seen,
-            [("r1".to_owned(), true, true), ("r2".to_owned(), true, true)]
-        );
-        let beside = fs::read_dir(folder.path()).expect("read").count();
-        assert_eq!(beside, 1, "nothing is made beside it");
-    }
-
-    #[test]
-    fn what_is_none_of_promptfoos_is_refused() {
-        let (_keep, path) =
-            made("CREATE TABLE evals (id); CREATE VIEW eval_results AS SELECT 1 AS id;");
-        let refused = PromptfooFile::open(&path);
-        assert!(matches!(refused, Err(StoreError::Foreign { .. })));
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("promptfoo.db");
-        fs::write(
-            &path,
-            "no database, but text of some length that SQLite looks at".repeat(30),
-        )
-        .expect("written");
-        let refused = PromptfooFile::open(&path);
-        assert!(matches!(refused, Err(StoreError::NotADatabase { .. })));
-        assert!(PromptfooFile::open(&folder.path().join("none")).is_err());
-    }
-
-    /// From a file of some kilobytes: memory, room on the disk and hours of work without end.
-    #[test]
-    fn what_tells_runs_apart_is_written_out() {
-        let large = "hex(zeroblob(30000000))";
-        for (id, created_at, eval_id) in [
-            (
-                format!("id TEXT AS (created_at || {large})"),
-                "created_at INTEGER".to_owned(),
-                "eval_id TEXT".to_owned(),
-            ),
-            (
-                "id TEXT".to_owned(),
-                format!("created_at TEXT AS (id || {large})"),
-                "eval_id TEXT".to_owned(),
-            ),
-            (
-                "id TEXT".to_owned(),
-                "created_at INTEGER".to_owned(),
-                format!("eval_id TEXT AS ({large})"),
-            ),
-        ] {
-            let tables = format!(
-                "CREATE TABLE evals ({id}, {created_at}, c); CREATE TABLE eval_results (id TEXT, {eval_id});"
-            );
-            let (_keep, path) = made(&tables);
-            let refused = PromptfooFile::open(&path);
-            assert!(
-                matches!(refused, Err(StoreError::Foreign { .. })),
-                "{tables}"
-            );
-        }
-    }
-
-    #[test]
-    fn rows_that_each_run_looks_for_among_all_are_few() {
-        let many = "CREATE TABLE evals (id TEXT, created_at INTEGER); CREATE TABLE eval_results (id TEXT, eval_id TEXT);
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO evals SELECT i, i FROM n;
-            INSERT INTO eval_results SELECT id, id FROM evals;";
-        let (_keep, path) = made(many);
-        let refused = PromptfooFile::open(&path);
-        assert!(matches!(refused, Err(StoreError::Foreign { .. })));
-        let (_keep, path) = made(&format!(
-            "{many} CREATE INDEX of_run ON eval_results (eval_id);"
-        ));
-        let file = PromptfooFile::open(&path).expect("it has an index");
-        assert!(file.runs().expect("read").iter().all(|run| run.rows == 1));
-    }
-
-    #[test]
-    fn a_value_that_is_too_large_is_an_error_and_takes_no_memory() {
-        let large = format!(
-            "{TABLES} INSERT INTO eval_results VALUES ('r3', 'a', 0, 0, 1, 1, CAST(zeroblob({}) AS TEXT));",
-            (MAX_VALUE as usize) + 1
-        );
-        let (_keep, path) = made(&large);
-        let file = PromptfooFile::open(&path).expect("it is one");
-        let read = file.rows("a", &mut |_| -> Result<(), ()> { Ok(()) });
-        assert!(read.is_err());
-        // A column that is worked out is none.
-        let made_up = "CREATE TABLE evals (id, created_at); CREATE TABLE eval_results (eval_id TEXT, id TEXT AS (hex(zeroblob(100000000))));
-            INSERT INTO evals VALUES ('a', 1); INSERT INTO eval_results VALUES ('a');";
-        let (_keep, path) = made(made_up);
-        let file = PromptfooFile::open(&path).expect("it is one");
-        let mut ids = Vec::new();
-        let read = file.rows("a", &mut |values| -> Result<(), ()> {
-            ids.push(values[0] == PromptfooValue::Null);
-            Ok(())
-        });
-        assert!(read.is_ok());
-        assert_eq!(ids, [true]);
-    }
-
-    #[test]
-    fn what_promptfoo_has_in_its_log_is_read() {
-        let (_keep, path) = made("PRAGMA journal_mode = wal;");
-        let writer = Connection::open(&path).expect("a database");
-        writer.execute_batch(TABLES).expect("it is written");
-        let file = PromptfooFile::open(&path).expect("it is one");
-        assert_eq!(file.runs().expect("read").len(), 2);
-    }
-}
+mod tests;

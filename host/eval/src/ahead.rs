@@ -18,7 +18,7 @@ use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
-use runner_sandbox::{Call, Called, Host, Sandbox};
+use runner_sandbox::{Call, Called, Host, InputOf, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -246,6 +246,7 @@ fn call(
         host,
         limits: interpreter.limits,
         nested: false,
+        input: InputOf::default(),
     };
     let component = &interpreter.plugin.component;
     match on_a_thread(component.script(call, program, arguments, &context)) {

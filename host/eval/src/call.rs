@@ -10,6 +10,7 @@
 //! limit on time has none: it has held its slot for longer.
 
 use std::future::pending;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use std::time::{Duration, Instant};
 use runner_config::plan::{Case, CaseId, Judges};
 use runner_gateway::{Bill, CallBodies, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
-use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host};
+use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host, InputOf};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
@@ -64,6 +65,21 @@ pub(crate) struct CallScope {
     /// 0 for the case's own calls, 1 for a provider that a grader asked.
     pub(crate) depth: u8,
     pub(crate) repeat_index: u32,
+    /// Whose input plugins work on.
+    pub(crate) input: InputOf,
+}
+
+/// Whose input a case's plugins work on.
+pub(crate) fn input_of(case: &Case) -> InputOf {
+    let named = case.test.data.as_ref().map(|file| {
+        let mut hasher = DefaultHasher::new();
+        file.shown.hash(&mut hasher);
+        hasher.finish().max(1)
+    });
+    InputOf {
+        file: named.unwrap_or_default(),
+        test: case.id.test_idx,
+    }
 }
 
 /// For which case a provider is called, if for one, as which call, and what for.
@@ -82,10 +98,12 @@ impl CallScope {
             clock: WorkClock::start(),
             limit: WorkLimit::None,
             meter: Arc::new(Meter::default()),
-            memory: context.memory.open(),
+            // Whoever it is for, it is no case of theirs.
+            memory: context.memory.open(u32::MAX),
             cut: CancellationToken::new(),
             depth: 0,
             repeat_index: 0,
+            input: InputOf::default(),
         }
     }
 
@@ -287,6 +305,7 @@ impl CallScope {
             host,
             limits,
             nested: self.depth > 0,
+            input: self.input,
         }
     }
 

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
 use crate::around::{self, hooks};
-use crate::call::{CallScope, Meter, WorkLimit};
+use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
@@ -46,7 +46,7 @@ pub(crate) async fn carry_through(
 ) -> Option<(CaseRecord, Arc<Account>)> {
     let begin = async {
         let making = context.memory.making().await;
-        let memory = context.memory.open();
+        let memory = context.memory.open(context.providers.number(case));
         let needs = memory::of_given(given.values());
         if needs > 0 && refusal(&given).is_none() {
             memory.reserve(needs).await;
@@ -73,6 +73,7 @@ pub(crate) async fn carry_through(
         ),
         depth: 0,
         repeat_index: case.repeat_index,
+        input: input_of(case),
     };
     let limit = scope.limit.time();
     let identity = abi::CallContext {

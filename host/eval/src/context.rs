@@ -15,6 +15,7 @@ use crate::identity::Identities;
 use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target};
 use crate::programs::Programs;
+use crate::providers::Providers;
 use crate::question::asking::Asking;
 use crate::script::Hooks;
 use crate::summary::End;
@@ -23,6 +24,8 @@ use crate::summary::End;
 pub(crate) struct RunContext {
     /// What each column calls, by `prompt_idx`.
     pub(crate) columns: Vec<Arc<Target>>,
+    /// Numbers for the providers of the plan.
+    pub(crate) providers: Providers,
     /// Providers that graders were granted to ask, by the name in the grant.
     pub(crate) targets: HashMap<String, Arc<Target>>,
     /// The models that assertions of the plan ask, and the providers that its tests name.

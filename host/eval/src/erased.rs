@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use runner_config::plan::{CodeFile, CodeFiles, Process};
 use runner_sandbox::abi::{CallContext, Form, Module, Program};
-use runner_sandbox::{Call, Nothing};
+use runner_sandbox::{Call, InputOf, Nothing};
 use serde_json::{Map, Value};
 
 use crate::plugins::{FUEL_BEFORE_A_RUN, Interpreter, Trust};
@@ -67,6 +67,7 @@ async fn texts(interpreter: &Interpreter, files: &CodeFiles) -> (Option<Map<Stri
         host: Arc::new(Nothing),
         limits: interpreter.limits,
         nested: false,
+        input: InputOf::default(),
     };
     let arguments = [argument(ERASE, "null".to_owned())];
     let component = &interpreter.plugin.component;

@@ -62,6 +62,7 @@ pub mod plugins;
 mod prepare;
 mod private_door;
 mod programs;
+mod providers;
 pub mod question;
 pub mod record;
 mod recorder;

@@ -3,7 +3,8 @@
 //! What one case holds is bounded where it is made: its variables, its prompt, the linear memory of
 //! each component that works for it. With hundreds of cases in flight their sum could still be
 //! more than a machine has, so every case has an account here, and what would go beyond
-//! [`SHARED`] waits until others give back. It costs them time and no row.
+//! [`SHARED`] waits until others give back. It costs them time and no row. Cases of one provider hold three
+//! quarters of it at most where there are others: a component may wait for a server of its own for hours.
 //!
 //! A case with a large prompt reserves what it will probably need before it asks anybody, so that
 //! those that have begun can end. A component may still need more than anybody expected. Whoever
@@ -39,6 +40,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 
 use self::accounts::{AccountId, Accounts, Admitted};
+use crate::state::ProviderNumber;
 
 mod accounts;
 mod sizes;
@@ -89,17 +91,22 @@ pub(crate) struct Memory {
 
 impl Default for Memory {
     fn default() -> Self {
+        Self::of(false)
+    }
+}
+
+impl Memory {
+    /// The memory of a run of one provider, or of several, which share it.
+    pub(crate) fn of(shared: bool) -> Self {
         Self {
-            accounts: Mutex::new(Accounts::new(SHARED)),
+            accounts: Mutex::new(Accounts::new(SHARED, shared)),
             making: Semaphore::new(MADE_AT_ONCE),
             closed: Notify::new(),
             compared: Mutex::default(),
             carried: Mutex::default(),
         }
     }
-}
 
-impl Memory {
     /// Waits for the turn to make what a case consists of. Who waits here has no account yet, so
     /// that the case that began first is never one of them.
     pub(crate) async fn making(&self) -> SemaphorePermit<'_> {
@@ -107,10 +114,10 @@ impl Memory {
         turn.expect("nobody closes this semaphore")
     }
 
-    /// Opens the account of a case, younger than all that there are.
-    pub(crate) fn open(self: &Arc<Self>) -> Arc<Account> {
+    /// Opens the account of a case of this provider, younger than all that there are.
+    pub(crate) fn open(self: &Arc<Self>, provider: ProviderNumber) -> Arc<Account> {
         Arc::new(Account {
-            id: self.lock().open(),
+            id: self.lock().open(provider),
             memory: self.clone(),
         })
     }
@@ -331,7 +338,7 @@ mod tests {
 
     fn accounts<const N: usize>() -> [Arc<Account>; N] {
         let memory = Arc::new(Memory::default());
-        [(); N].map(|()| memory.open())
+        [(); N].map(|()| memory.open(0))
     }
 
     #[tokio::test]

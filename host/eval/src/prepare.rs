@@ -23,8 +23,10 @@ use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
+use crate::memory::Memory;
 use crate::plugins::{AllLanes, BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::programs::Programs;
+use crate::providers::Providers;
 use crate::question::asking::Asking;
 use crate::recorder::Recorder;
 use crate::resume::{Resumed, reopen};
@@ -222,8 +224,9 @@ impl Settled {
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
         let (writer, resumed, identities) = unless_stopped(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
-        let asking = Arc::default();
+        let (asking, kept) = (Arc::default(), (exchanges, cache, quotas));
         let news = News::new(&plan, &sender, &asking);
+        let providers = Providers::of(&plan.columns);
         let context = Arc::new(RunContext {
             columns: targets.columns,
             targets: targets.asked,
@@ -234,10 +237,7 @@ impl Settled {
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             ledger: targets.ledger,
-            gateway: Gateway::new(Settings {
-                quotas,
-                ..settings(&plan, self.private, seed, exchanges, cache, &masker, news)
-            }),
+            gateway: Gateway::new(settings(&plan, self.private, seed, kept, &masker, news)),
             masker,
             identities,
             asking,
@@ -246,7 +246,8 @@ impl Settled {
             run_timeout: plan.options.run_timeout,
             stopped_by: OnceLock::new(),
             draining: CancellationToken::new(),
-            memory: Arc::default(),
+            memory: Arc::new(Memory::of(providers.are_several())),
+            providers,
             log_room: LogRoom::default(),
             calls,
             events: sender,
@@ -275,8 +276,7 @@ fn settings(
     plan: &Plan,
     private: BTreeSet<Origin>,
     seed: u64,
-    exchanges: Exchanges,
-    cache: Option<DiskCache>,
+    (exchanges, cache, quotas): (Exchanges, Option<DiskCache>, Option<QuotaPlace>),
     masker: &Masker,
     news: News,
 ) -> Settings {
@@ -286,10 +286,10 @@ fn settings(
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
         seed,
         cassette: exchanges.cassette(masker),
+        quotas,
         cache: cache.map(|cache| Box::new(cache) as _),
         masker: masker.clone(),
         observer: Box::new(news),
-        ..Settings::default()
     }
 }
 

@@ -36,13 +36,11 @@ mod afterwards;
 mod interrupts;
 mod notices;
 mod outlets;
-mod providers;
 mod source;
 mod totals;
 
 pub use interrupts::Interrupts;
 pub(crate) use outlets::Outlets;
-use providers::Providers;
 use source::{FromReader, Source};
 use totals::Totals;
 
@@ -78,7 +76,6 @@ pub(crate) struct Loop {
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
     running: HashMap<Id, TaskKind>,
-    providers: Providers,
     /// The cases that have come and not ended.
     made: Made,
     /// Cuts off every case and comparison.
@@ -138,7 +135,6 @@ impl Loop {
         };
         Self {
             totals: Totals::new(&plan, &context, &head),
-            providers: Providers::of(&plan.columns),
             plan,
             context,
             head,
@@ -293,7 +289,7 @@ impl Loop {
             let compares = !case.test.comparisons.is_empty();
             Planned {
                 id: case.id,
-                provider: self.providers.number(&case),
+                provider: self.context.providers.number(&case),
                 needs: case.needs.clone(),
                 compared_among: compares.then(|| self.cases_of_row(&case)),
                 case,

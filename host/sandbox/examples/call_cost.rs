@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use runner_sandbox::{Call, CallLimits, CallUsage, Nothing, Options, Plugin, Sandbox, abi};
+use runner_sandbox::{
+    Call, CallLimits, CallUsage, InputOf, Nothing, Options, Plugin, Sandbox, abi,
+};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -49,6 +51,7 @@ async fn measure(
             host: Arc::new(Nothing),
             limits: CallLimits::assertion(),
             nested: false,
+            input: InputOf::default(),
         };
         let start = Instant::now();
         let used = one(&plugin, call, kind).await?;

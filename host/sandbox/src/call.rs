@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{ResourceLimiterAsync, Store, UpdateDeadline};
 
+use crate::crashes::InputOf;
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::host::Host;
@@ -35,6 +36,8 @@ pub struct Call {
     /// draws on instances kept for this, so that it never waits for its own caller; and may not
     /// call models itself.
     pub nested: bool,
+    /// Whose input it works on.
+    pub input: InputOf,
 }
 
 /// A call's answer and what it cost.

@@ -20,6 +20,7 @@ mod bindings;
 mod call;
 mod carried;
 mod compiled;
+mod crashes;
 mod describe;
 mod effects;
 mod engine;
@@ -41,6 +42,7 @@ mod wasi;
 
 pub use call::{Call, CallUsage, Called};
 pub use carried::{About, Carried, CarriedError};
+pub use crashes::InputOf;
 pub use describe::{Problem, problems_of};
 pub use engine::target;
 pub use host::{Host, Nothing};

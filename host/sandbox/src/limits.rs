@@ -163,9 +163,9 @@ pub(crate) const FIRST_LINES: usize = 2;
 /// the error says there what happened.
 pub(crate) const LAST_LINES: usize = 3;
 
-/// Crashes in a row after which a plugin is not called again in this run. One or two are an input's
-/// doing; ten without a success between are the plugin's, and each may have used up its time and memory
-/// first.
+/// Tests in a row on which a plugin crashes before it is not called for such tests again in this run. One or two
+/// are the input's doing; ten without a success between are the plugin's, and each may have used up its time
+/// and memory first.
 pub const MAX_CRASHES_IN_A_ROW: u32 = 10;
 
 /// Most instances alive at once, all plugins together. Each costs six memory mappings of the

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
@@ -15,6 +15,7 @@ use crate::abi;
 use crate::call::{self, Call, CallUsage, Called, Ready, Returned};
 use crate::carried::About;
 use crate::compiled::Cache;
+use crate::crashes::{Crashes, InputOf};
 use crate::describe::{self, Exported, Problem, Schemas};
 use crate::host::Nothing;
 use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
@@ -43,8 +44,7 @@ struct Inner {
     info: abi::Info,
     schemas: Schemas,
     languages: Vec<ScriptLanguage>,
-    crashes: AtomicU32,
-    disabled: AtomicBool,
+    crashes: Crashes,
     endures: AtomicBool,
 }
 
@@ -94,8 +94,7 @@ impl Parts<'_> {
             info,
             schemas,
             languages,
-            crashes: AtomicU32::new(0),
-            disabled: AtomicBool::new(false),
+            crashes: Crashes::default(),
             endures: AtomicBool::new(false),
         })))
     }
@@ -159,6 +158,7 @@ fn quiet(start_memory: u64) -> Call {
         host: Arc::new(Nothing),
         limits: CallLimits::describe(start_memory),
         nested: false,
+        input: InputOf::default(),
     }
 }
 
@@ -250,9 +250,9 @@ impl Plugin {
         self.0.ready.pre.component().serialize()
     }
 
-    /// Whether it has crashed [`MAX_CRASHES_IN_A_ROW`] times in a row and is not called again.
-    pub fn disabled(&self) -> bool {
-        self.0.disabled.load(Ordering::Relaxed)
+    /// Whether it has crashed on [`MAX_CRASHES_IN_A_ROW`] such tests in a row and is not called for them again.
+    pub fn disabled(&self, input: InputOf) -> bool {
+        self.0.crashes.disable(input)
     }
 
     /// Problems of a provider's `config` against the plugin's schema; none if it has no schema.
@@ -385,7 +385,7 @@ impl Plugin {
     {
         let inner = &*self.0;
         let export = match export {
-            Some(export) if !self.disabled() => export,
+            Some(export) if !self.disabled(call.input) => export,
             Some(_) => return self.not_called(disabled()),
             None => return self.not_called(not_exported()),
         };
@@ -408,12 +408,9 @@ impl Plugin {
         }
         let crashes = &self.0.crashes;
         match &returned.result {
-            Ok(_) => crashes.store(0, Ordering::Relaxed),
+            Ok(_) => crashes.succeeded(call.input),
             Err(finding) if finding.code.is_crash() => {
-                let in_a_row = crashes.fetch_add(1, Ordering::Relaxed) + 1;
-                let first = in_a_row >= MAX_CRASHES_IN_A_ROW
-                    && !self.0.disabled.swap(true, Ordering::Relaxed);
-                if first {
+                if crashes.crashed(call.input) {
                     call.host.log(abi::LogLine {
                         level: abi::Level::Error,
                         message: self.error(disabled()).to_string(),
@@ -446,7 +443,7 @@ impl std::fmt::Debug for Plugin {
 fn disabled() -> Finding {
     Finding::new(
         Code::C111,
-        format!("disabled for this run after {MAX_CRASHES_IN_A_ROW} crashes in a row"),
+        format!("disabled for this run after crashes on {MAX_CRASHES_IN_A_ROW} tests in a row"),
         "see the first of them; the other plugins go on",
     )
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::verdict::{Verdict, highest};
-use crate::call::{CallScope, Meter, WorkLimit};
+use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
@@ -43,10 +43,11 @@ pub(crate) async fn compare(
         clock: WorkClock::start(),
         limit: WorkLimit::new(context.timeout(case), None),
         meter: Arc::new(Meter::default()),
-        memory: context.memory.open(),
+        memory: context.memory.open(context.providers.number(case)),
         cut: cut.clone(),
         depth: 0,
         repeat_index: case.repeat_index,
+        input: input_of(case),
     };
     let mut verdicts = Vec::new();
     for comparison in &case.test.comparisons {

@@ -9,6 +9,7 @@ pub(super) struct AccountId(u64);
 /// What one account holds.
 #[derive(Debug, Default, Clone, Copy)]
 struct Holding {
+    owner: u32,
     /// Set aside for what it will take.
     reserved: u64,
     taken: u64,
@@ -20,6 +21,10 @@ struct Holding {
 #[derive(Debug)]
 pub(super) struct Accounts<W> {
     limit: u64,
+    /// What the accounts of each owner hold together; of those who ever had one.
+    of_owners: BTreeMap<u32, u64>,
+    /// More than one owner is expected.
+    shared: bool,
     /// What all hold.
     held: u64,
     opened: u64,
@@ -41,9 +46,11 @@ pub(super) struct Admitted<W> {
 }
 
 impl<W> Accounts<W> {
-    pub(super) fn new(limit: u64) -> Self {
+    pub(super) fn new(limit: u64, shared: bool) -> Self {
         Self {
             limit,
+            of_owners: BTreeMap::new(),
+            shared,
             held: 0,
             opened: 0,
             open: BTreeMap::new(),
@@ -53,10 +60,15 @@ impl<W> Accounts<W> {
         }
     }
 
-    pub(super) fn open(&mut self) -> AccountId {
+    pub(super) fn open(&mut self, owner: u32) -> AccountId {
         let id = AccountId(self.opened);
         self.opened += 1;
-        self.open.insert(id, Holding::default());
+        self.of_owners.entry(owner).or_default();
+        let holding = Holding {
+            owner,
+            ..Holding::default()
+        };
+        self.open.insert(id, holding);
         id
     }
 
@@ -81,9 +93,10 @@ impl<W> Accounts<W> {
     pub(super) fn add(&mut self, id: AccountId, bytes: u64) {
         if let Some(own) = self.open.get_mut(&id) {
             own.taken += bytes;
-            self.held -= own.counted;
-            own.counted = own.taken.max(own.reserved);
-            self.held += own.counted;
+            let before = std::mem::replace(&mut own.counted, own.taken.max(own.reserved));
+            for held in of_both(&mut self.held, &mut self.of_owners, own.owner) {
+                *held = *held - before + own.counted;
+            }
         }
     }
 
@@ -98,8 +111,10 @@ impl<W> Accounts<W> {
         if let Some(own) = self.open.get_mut(&id) {
             own.taken = own.taken.saturating_sub(bytes);
             let left = own.taken.max(own.reserved).min(own.counted);
-            self.held -= own.counted - left;
-            own.counted = left;
+            let before = std::mem::replace(&mut own.counted, left);
+            for held in of_both(&mut self.held, &mut self.of_owners, own.owner) {
+                *held -= before - left;
+            }
         }
         self.moves += 1;
         self.serve()
@@ -108,7 +123,11 @@ impl<W> Accounts<W> {
     /// Ends an account, which holds nothing and waits for nothing from now on; who has what it
     /// waited for now.
     pub(super) fn close(&mut self, id: AccountId) -> Vec<Admitted<W>> {
-        self.held -= self.open.remove(&id).map_or(0, |own| own.counted);
+        if let Some(own) = self.open.remove(&id) {
+            for held in of_both(&mut self.held, &mut self.of_owners, own.owner) {
+                *held -= own.counted;
+            }
+        }
         self.waiting.retain(|(waits, _), _| *waits != id);
         self.moves += 1;
         self.serve()
@@ -166,8 +185,29 @@ impl<W> Accounts<W> {
             return false;
         };
         let after = (own.taken + bytes).max(own.reserved);
-        self.is_first(id) || after <= own.counted || self.held - own.counted + after <= self.limit
+        let fits = |held: u64, limit: u64| held - own.counted + after <= limit;
+        self.is_first(id)
+            || after <= own.counted
+            || fits(self.held, self.limit) && fits(self.of_owners[&own.owner], self.share())
     }
+
+    /// The most that one owner holds. Some is left to others, who may come later, and of whom this one may not
+    /// give back anything for hours.
+    fn share(&self) -> u64 {
+        match self.of_owners.len() {
+            0 | 1 if !self.shared => self.limit,
+            _ => self.limit / 4 * 3,
+        }
+    }
+}
+
+/// What all hold, and what an owner does.
+fn of_both<'a>(
+    all: &'a mut u64,
+    of_owners: &'a mut BTreeMap<u32, u64>,
+    owner: u32,
+) -> [&'a mut u64; 2] {
+    [all, of_owners.entry(owner).or_default()]
 }
 
 #[cfg(test)]
@@ -179,10 +219,11 @@ mod tests {
     use super::*;
 
     const LIMIT: u64 = 100;
+    const OWNERS: u32 = 2;
 
     #[derive(Debug, Clone)]
     enum Step {
-        Open,
+        Open(u32),
         Reserve(usize, u64),
         Take(usize, u64),
         GiveBack(usize, u64),
@@ -192,7 +233,7 @@ mod tests {
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let bytes = 1..=2 * LIMIT;
         let step = prop_oneof![
-            2 => Just(Step::Open),
+            2 => (0..OWNERS).prop_map(Step::Open),
             4 => (any::<usize>(), bytes.clone()).prop_map(|(at, bytes)| Step::Take(at, bytes)),
             1 => (any::<usize>(), bytes.clone()).prop_map(|(at, bytes)| Step::Reserve(at, bytes)),
             2 => (any::<usize>(), bytes).prop_map(|(at, bytes)| Step::GiveBack(at, bytes)),
@@ -213,8 +254,8 @@ mod tests {
     impl Model {
         fn step(&mut self, number: usize, step: &Step) {
             let served = match *step {
-                Step::Open => {
-                    self.open.push(self.accounts.open());
+                Step::Open(owner) => {
+                    self.open.push(self.accounts.open(owner));
                     Vec::new()
                 }
                 Step::Reserve(which, bytes) => {
@@ -280,12 +321,30 @@ mod tests {
                 assert!(own.counted >= own.taken);
             }
             let over = self.beyond.iter().map(|id| accounts.open[id].counted);
-            assert!(accounts.held <= LIMIT + over.sum::<u64>());
+            let over = over.sum::<u64>();
+            assert!(accounts.held <= LIMIT + over);
+            for (owner, held) in &accounts.of_owners {
+                let own = accounts.open.values().filter(|own| own.owner == *owner);
+                assert_eq!(*held, own.map(counted).sum::<u64>());
+                assert!(*held <= accounts.share() + over);
+            }
             for ((id, _), (bytes, _)) in &accounts.waiting {
                 assert!(!accounts.may_take(*id, *bytes), "nobody waits who need not");
             }
             assert_eq!(accounts.waiting.len(), self.waiting.len());
         }
+    }
+
+    #[test]
+    fn one_owner_leaves_something_to_others() {
+        let mut accounts: Accounts<()> = Accounts::new(LIMIT, true);
+        let [first, second, third] = [0, 0, 1].map(|owner| accounts.open(owner));
+        assert!(accounts.try_take(first, 50));
+        assert!(!accounts.try_take(second, 30));
+        assert!(accounts.try_take(third, 30));
+        let mut alone: Accounts<()> = Accounts::new(LIMIT, false);
+        let [first, second] = [0, 0].map(|owner| alone.open(owner));
+        assert!(alone.try_take(first, 50) && alone.try_take(second, 50));
     }
 
     proptest! {
@@ -294,7 +353,7 @@ mod tests {
         #[test]
         fn the_limit_holds_and_nobody_is_forgotten(steps in steps()) {
             let mut model = Model {
-                accounts: Accounts::new(LIMIT),
+                accounts: Accounts::new(LIMIT, true),
                 open: Vec::new(),
                 waiting: BTreeSet::new(),
                 beyond: BTreeSet::new(),

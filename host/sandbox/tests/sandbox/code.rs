@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runner_sandbox::{Call, CallLimits, Called, Code, Plugin, Purity, Sandbox, abi};
+use runner_sandbox::{Call, CallLimits, Called, Code, InputOf, Plugin, Purity, Sandbox, abi};
 use serde_json::Value;
 
 use crate::world::{Recorder, call, plugin, sandbox};
@@ -155,7 +155,7 @@ async fn hostile_code_costs_its_call() {
         let found = found.map(|text| text.map(|text| text.len()));
         assert_eq!(found, Err(kind), "{source}");
     }
-    assert!(!plugin.disabled());
+    assert!(!plugin.disabled(InputOf::default()));
     assert_eq!(result(&plugin, "1 + 1").await, Ok(Some("2".into())));
 }
 

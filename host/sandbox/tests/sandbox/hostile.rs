@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::world::{Measured, Recorder, call, hostile, sandbox};
-use runner_sandbox::{Call, CallLimits, Called, Code, Plugin, abi, limits};
+use crate::world::{Measured, Recorder, call, call_of, hostile, sandbox};
+use runner_sandbox::{Call, CallLimits, Called, Code, InputOf, Plugin, abi, limits};
 
 /// Calls the assertion `kind` of the hostile guest.
 pub(crate) async fn grade(
@@ -365,21 +365,26 @@ async fn ten_crashes_in_a_row_disable_a_plugin_and_a_success_starts_over() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
     let host = Recorder::new();
+    let panics = async |test| {
+        let called = grade(&plugin, call_of(&host, test), "panic").await;
+        assert_eq!(called.result.expect_err("panics").code(), Code::C101);
+    };
     for crash in 1..limits::MAX_CRASHES_IN_A_ROW {
-        let called = grade(&plugin, call(&host), "panic").await;
-        assert_eq!(
-            called.result.expect_err("panics").code(),
-            Code::C101,
-            "{crash}"
-        );
+        panics(crash).await;
+        // One test makes as many calls as it likes.
+        panics(crash).await;
     }
     assert_eq!(reason(&plugin, call(&host), "fine").await, "fine");
-    for _ in 0..limits::MAX_CRASHES_IN_A_ROW {
-        assert!(!plugin.disabled(), "not yet");
-        let called = grade(&plugin, call(&host), "panic").await;
-        assert_eq!(called.result.expect_err("panics").code(), Code::C101);
+    for crash in 0..limits::MAX_CRASHES_IN_A_ROW {
+        assert!(!plugin.disabled(InputOf::default()), "not yet");
+        panics(crash).await;
     }
-    assert!(plugin.disabled(), "ten in a row");
+    assert!(plugin.disabled(InputOf::default()), "ten in a row");
+    let of_a_file = InputOf { file: 1, test: 0 };
+    assert!(
+        !plugin.disabled(of_a_file),
+        "rows of a file are another matter"
+    );
     for _ in 0..3 {
         let called = grade(&plugin, call(&host), "fine").await;
         assert_eq!(called.result.expect_err("disabled").code(), Code::C111);

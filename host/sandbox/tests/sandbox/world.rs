@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use runner_sandbox::{Call, CallLimits, Host, Options, Plugin, Sandbox, abi};
+use runner_sandbox::{Call, CallLimits, Host, InputOf, Options, Plugin, Sandbox, abi};
 use runner_tests::Misbehaviour;
 use tokio::sync::Notify;
 
@@ -214,6 +214,15 @@ pub(crate) fn call(host: &Arc<Recorder>) -> Call {
         host: Arc::<Recorder>::clone(host),
         limits: CallLimits::assertion(),
         nested: false,
+        input: InputOf::default(),
+    }
+}
+
+/// The like for a test of its own.
+pub(crate) fn call_of(host: &Arc<Recorder>, test: u32) -> Call {
+    Call {
+        input: InputOf { file: 0, test },
+        ..call(host)
     }
 }
 

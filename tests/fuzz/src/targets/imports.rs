@@ -203,6 +203,7 @@ fn tell(host: &Arc<Counting>, limits: CallLimits, text: &str) -> Result<String, 
         host: Arc::<Counting>::clone(host),
         limits,
         nested: false,
+        input: runner_sandbox::InputOf::default(),
     };
     let target = abi::Target {
         id: "hostile:as-told".to_owned(),

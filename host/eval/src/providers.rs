@@ -1,4 +1,4 @@
-//! Numbers for the providers of a run, so that the state can share out slots among them.
+//! Numbers for the providers of a run, so that slots and memory can be shared out among them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use runner_config::plan::{Case, Column};
 use crate::state::ProviderNumber;
 
 /// The provider of each column, by the first column that has it.
-pub(super) struct Providers(Vec<ProviderNumber>);
+pub(crate) struct Providers(Vec<ProviderNumber>);
 
 impl Providers {
-    pub(super) fn of(columns: &[Arc<Column>]) -> Self {
+    pub(crate) fn of(columns: &[Arc<Column>]) -> Self {
         let mut known = HashMap::new();
         let columns = columns.iter().zip(0..);
         let numbers = columns.map(|(column, number)| {
@@ -21,8 +21,13 @@ impl Providers {
         Self(numbers.collect())
     }
 
+    /// Whether the columns have more than one.
+    pub(crate) fn are_several(&self) -> bool {
+        self.0.iter().any(|number| *number != 0)
+    }
+
     /// The number of the provider that answers a case: a test's own comes after those of the columns.
-    pub(super) fn number(&self, case: &Case) -> ProviderNumber {
+    pub(crate) fn number(&self, case: &Case) -> ProviderNumber {
         match case.test.provider {
             Some(own) => self.0.len() as ProviderNumber + own.0,
             None => self.0[case.id.prompt_idx as usize],
@@ -45,5 +50,7 @@ mod tests {
         assert_eq!(numbers[0], numbers[1]);
         assert_eq!(numbers[2], numbers[3]);
         assert_ne!(numbers[0], numbers[2]);
+        assert!(providers.are_several());
+        assert!(!Providers::of(&plan.columns[..2]).are_several());
     }
 }

@@ -223,8 +223,9 @@ Examples:
   runner import --from-promptfoo            all that promptfoo kept on this machine
 
 The run's id is import- followed by the id in the file. An imported run can be shown, compared,
-exported and used in filters; it can't be resumed. promptfoo's database is only read; runs of it that
-were imported before are passed over, unless --force is given.";
+exported and used in filters; it can't be resumed. promptfoo's database is only read (where it has a
+log, SQLite puts a -shm file beside it); runs of it that were imported before are passed over, unless
+--force is given.";
 
 /// Below the help of `merge`.
 pub(super) const MERGE: &str = "\

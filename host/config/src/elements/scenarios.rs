@@ -101,6 +101,12 @@ fn scenario(
         let help = "for example: tests: [{ description: 'says it politely' }]";
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
     };
+    let of_parts = parts.len() as u64;
+    let of_tests = if written.is_list() {
+        written.items().count() as u64
+    } else {
+        1
+    };
     // Each is read when it is its turn: all of them together could take any amount of memory.
     for part in parts {
         if findings.has_stopped() {
@@ -111,6 +117,9 @@ fn scenario(
             None => Some(Draft::default()),
         };
         let Some(mut part) = part else { continue };
+        if entry.origin.is_data() {
+            part.in_scenario(of_parts.saturating_mul(of_tests));
+        }
         // As in promptfoo, every part is a conversation of its own.
         let id = format!("__scenario_{number}__");
         *number += 1;
@@ -190,6 +199,29 @@ mod tests {
         let json = asked("s.json");
         assert!(json.contains(of_data), "{json}");
         assert_eq!(asked("s.yaml"), "");
+    }
+
+    #[test]
+    fn a_scenario_of_data_makes_as_many_rows_as_a_row_may() {
+        let list = |name: &str, count: usize| {
+            let part = format!(
+                r#"{{"vars": {{"{name}": ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"]}}}}"#
+            );
+            vec![part; count].join(", ")
+        };
+        let all = |tests| {
+            format!(
+                r#"{{"config": [{}], "tests": [{}]}}"#,
+                list("a", 10),
+                list("b", tests)
+            )
+        };
+        let named = |name: &str, tests| folder(&format!("[file://{name}]")).file(name, all(tests));
+        assert_eq!(named("s.json", 10).cases().len(), 10_000);
+        assert_eq!(named("s.yaml", 11).cases().len(), 11_000);
+        let problems = named("s.json", 11).problems();
+        let said = "make 11000 rows of the results; a scenario of a data file makes at most 10000";
+        assert!(problems[0].contains(said), "{problems:?}");
     }
 
     #[test]

@@ -401,6 +401,11 @@ fn metadata(entry: &Entry<'_>, findings: &Findings) -> Option<Map<String, Value>
 }
 
 impl Draft {
+    /// Takes in that it is a part of a data file's scenario that makes so many tests.
+    pub(crate) fn in_scenario(&mut self, tests: u64) {
+        self.multiplied.in_scenario(tests);
+    }
+
     /// A test that has one assertion and is not written in this form.
     pub(super) fn made(
         description: String,
@@ -440,8 +445,7 @@ impl Draft {
             options_written: over(&self.options_written, draft.options_written),
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
             data: draft.data.or_else(|| self.data.clone()),
-            // What lies under a test is the config's.
-            multiplied: draft.multiplied,
+            multiplied: self.multiplied.under(draft.multiplied),
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),

@@ -1,8 +1,9 @@
 //! How many rows of the results one row of a data file makes.
 //!
 //! Lists of variables and `repeat` multiply: a row of two thousand bytes could ask for any number of
-//! cases, ahead of all rows behind it, and each may cost money. What the config says itself has no
-//! such bound: whoever wrote it says how much is run.
+//! cases, ahead of all rows behind it, and each may cost money. So do the parts and tests of a scenario
+//! that is a data file's, which counts as one row. What the config says itself has no such bound:
+//! whoever wrote it says how much is run.
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,8 @@ pub(super) struct Multiplied {
     vars: BTreeSet<String>,
     /// Whether `options.repeat` is.
     repeats: bool,
+    /// Tests that its scenario makes of parts and tests; 0 as 1.
+    of_scenario: u64,
 }
 
 impl Multiplied {
@@ -30,6 +33,22 @@ impl Multiplied {
         Self {
             vars: axes.names().map(str::to_owned).collect(),
             repeats: repeat(options).is_some(),
+            of_scenario: 0,
+        }
+    }
+
+    /// Of a part of a scenario that makes so many tests.
+    pub(super) fn in_scenario(&mut self, tests: u64) {
+        self.of_scenario = tests;
+    }
+
+    /// Of a test that lies over this one.
+    pub(super) fn under(&self, mut over: Self) -> Self {
+        over.vars.extend(self.vars.iter().cloned());
+        Self {
+            vars: over.vars,
+            repeats: self.repeats || over.repeats,
+            of_scenario: self.of_scenario.max(over.of_scenario),
         }
     }
 
@@ -43,10 +62,17 @@ impl Multiplied {
         let repeats = repeat(options).filter(|_| self.repeats).unwrap_or(1);
         let combinations = axes.combinations_of(|name| self.vars.contains(name));
         let rows = combinations.saturating_mul(repeats.into());
+        let rows = rows.saturating_mul(self.of_scenario.max(1));
         if rows > MOST {
+            let (what, of) = match self.of_scenario {
+                0 => ("the lists among its variables and its `repeat`", "a row"),
+                _ => (
+                    "its parts, its tests and the lists among their variables",
+                    "a scenario",
+                ),
+            };
             let message = format!(
-                "the lists among its variables and its `repeat` make {rows} rows of the results; \
-                 a row of a data file makes at most {MOST}"
+                "{what} make {rows} rows of the results; {of} of a data file makes at most {MOST}"
             );
             let help = "write rows of their own, or say it in the config, where lists and `repeat` \
                         have no such bound; `disableVarExpansion: true` in the options keeps a list \

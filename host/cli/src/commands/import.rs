@@ -6,6 +6,7 @@
 //! cases, so nothing in it is ever taken for work that a run here has done already.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +16,7 @@ use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::{Annotation, NewRun, RunEnd, RunStatus, RunWriter, Store, StoreError};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use super::Setting;
 use crate::arguments::{Import, NEWEST};
@@ -190,14 +192,12 @@ fn keep(
     store: &Store,
     id: &str,
 ) -> Result<(), Failure> {
-    let pushed = push(file, 0, &writer).and_then(|said| {
+    let mut intake = Intake::new(writer);
+    let taken = intake.take(file, 0);
+    let Intake { writer, said, .. } = intake;
+    let kept = taken.and_then(|()| {
         end(file, survey, writer)?;
-        Ok(said)
-    });
-    let kept = pushed.and_then(|said| {
-        let now = Timestamp::now().as_millisecond();
-        let mut said = said.into_iter();
-        said.try_for_each(|(row, said)| Ok(store.annotate(id, &row, &said, now)?))
+        annotate(store, id, &said)
     });
     if kept.is_err()
         && let Err(error) = store.delete_run(id)
@@ -207,34 +207,72 @@ fn keep(
     Ok(kept?)
 }
 
-/// Puts the rows of a file into the database, each so many rows further down; gives what people said of
-/// them.
-pub(super) fn push(
-    file: &ResultsFile,
-    down: u32,
-    writer: &RunWriter,
-) -> anyhow::Result<Vec<(String, Annotation)>> {
-    let mut failed = None;
-    let mut said = Vec::new();
-    let read = file.rows(&mut |mut record: CaseRecord| {
-        // Without an id nothing says which row is meant.
-        let annotation = record.annotation.take().filter(|_| !record.id.is_empty());
-        said.extend(annotation.map(|annotation| (record.id.clone(), annotation)));
-        record.test_idx = record.test_idx.saturating_add(down);
-        let json = serde_json::to_string(&record).map_err(anyhow::Error::new);
-        let pushed = json.and_then(|json| Ok(writer.push(record.to_row(None, json))?));
-        pushed.map_err(|error| {
-            let why = Unreadable(format!("{error:#}"));
-            failed = Some(error);
-            why
-        })
-    });
-    if let Some(error) = failed {
-        return Err(error);
+/// Puts rows of files into the database.
+pub(super) struct Intake {
+    pub(super) writer: RunWriter,
+    ids: RowIds,
+    /// What people said of them, by the rows' ids.
+    pub(super) said: Vec<(String, Annotation)>,
+}
+
+impl Intake {
+    pub(super) fn new(writer: RunWriter) -> Self {
+        Self {
+            writer,
+            ids: RowIds::default(),
+            said: Vec::new(),
+        }
     }
-    read.map_err(|error| anyhow::anyhow!("{error}"))
-        .context("the file has changed meanwhile")?;
-    Ok(said)
+
+    /// Takes the rows of a file, each so many rows further down.
+    pub(super) fn take(&mut self, file: &ResultsFile, down: u32) -> anyhow::Result<()> {
+        let mut failed = None;
+        let read = file.rows(&mut |mut record: CaseRecord| {
+            self.ids.settle(&mut record);
+            let annotation = record.annotation.take();
+            self.said
+                .extend(annotation.map(|annotation| (record.id.clone(), annotation)));
+            record.test_idx = record.test_idx.saturating_add(down);
+            let json = serde_json::to_string(&record).map_err(anyhow::Error::new);
+            let pushed = json.and_then(|json| Ok(self.writer.push(record.to_row(None, json))?));
+            pushed.map_err(|error| {
+                let why = Unreadable(format!("{error:#}"));
+                failed = Some(error);
+                why
+            })
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        read.map_err(|error| anyhow::anyhow!("{error}"))
+            .context("the file has changed meanwhile")
+    }
+}
+
+/// Hashes of the ids of rows. Two files, or one, may have two rows of one id, and what somebody said of the one
+/// is not said of the other.
+#[derive(Default)]
+struct RowIds(HashSet<u64>);
+
+impl RowIds {
+    /// Gives a row an id of its own if it has none.
+    fn settle(&mut self, record: &mut CaseRecord) {
+        let mut hasher = DefaultHasher::new();
+        record.id.hash(&mut hasher);
+        if record.id.is_empty() || !self.0.insert(hasher.finish()) {
+            record.id = Uuid::now_v7().to_string();
+        }
+    }
+}
+
+/// Keeps what people said of rows.
+pub(super) fn annotate(
+    store: &Store,
+    id: &str,
+    said: &[(String, Annotation)],
+) -> anyhow::Result<()> {
+    let said = said.iter().map(|(row, said)| (row.as_str(), said));
+    Ok(store.annotate(id, said, Timestamp::now().as_millisecond())?)
 }
 
 /// What is kept of how the run ended.
@@ -324,6 +362,23 @@ pub(super) fn new_id(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::tests::record;
+
+    #[test]
+    fn rows_of_one_id_get_ids_of_their_own() {
+        let mut ids = RowIds::default();
+        let mut rows = ["a", "b", "a", "", ""].map(|id| {
+            let mut row = record(0, 0, Outcome::Passed, "x");
+            id.clone_into(&mut row.id);
+            row
+        });
+        for row in &mut rows {
+            ids.settle(row);
+        }
+        assert_eq!([&*rows[0].id, &*rows[1].id], ["a", "b"]);
+        let all: HashSet<&str> = rows.iter().map(|row| &*row.id).collect();
+        assert_eq!(all.len(), rows.len());
+    }
 
     #[test]
     fn an_id_from_a_file_is_one_that_can_be_typed() {

@@ -8,16 +8,15 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use jiff::Timestamp;
 use runner_config::Origin;
 use runner_config::plan::{OutputPath, ShardRows, Thresholds};
 use runner_eval::summary::End;
-use runner_store::{Annotation, NewRun, RunEnd, RunStatus, Store};
+use runner_store::{NewRun, RunEnd, RunStatus, Store};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::ended::EndedRun;
-use super::import::{ResultsFile, Survey, began, new_id, push, survey};
+use super::import::{Intake, ResultsFile, Survey, annotate, began, new_id, survey};
 use super::{Setting, diff};
 use crate::arguments::{Merge, ShownAs};
 use crate::exit::INTERNAL;
@@ -196,19 +195,16 @@ fn keep(store: &Store, id: &str, parts: &[Part], asked: &Thresholds) -> anyhow::
         .min()
         .unwrap_or(0);
     let writer = store.begin_run(new_run(id, parts, asked, began_at))?;
-    let mut said: Vec<(String, Annotation)> = Vec::new();
+    let mut intake = Intake::new(writer);
     let mut down = 0_u64;
     for part in parts {
-        let pushed = push(&part.file, down as u32, &writer);
-        said.extend(pushed.with_context(|| format!("can't merge {}", part.name))?);
+        let taken = intake.take(&part.file, down as u32);
+        taken.with_context(|| format!("can't merge {}", part.name))?;
         down += part.shard.rows;
     }
+    let Intake { writer, said, .. } = intake;
     writer.finish(end(parts, began_at))?;
-    let now = Timestamp::now().as_millisecond();
-    for (row, said) in said {
-        store.annotate(id, &row, &said, now)?;
-    }
-    Ok(())
+    annotate(store, id, &said)
 }
 
 fn new_run(id: &str, parts: &[Part], asked: &Thresholds, began_at: i64) -> NewRun {

@@ -193,7 +193,8 @@ fn what_a_person_said_goes_out_with_its_record() -> anyhow::Result<()> {
         comment: Some("too short".to_owned()),
         ..Annotation::default()
     };
-    kept.store.annotate("run-1", &records[1].id, &said, 1)?;
+    kept.store
+        .annotate("run-1", [(&*records[1].id, &said)], 1)?;
     let run = found(&kept, "run-1");
     let texts = run.open()?.collect::<anyhow::Result<Vec<_>>>()?;
     assert!(!texts[0].contains("annotation"), "{}", texts[0]);

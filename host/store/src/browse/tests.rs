@@ -380,15 +380,17 @@ fn what_people_say_belongs_to_an_answer_and_goes_with_its_run() {
     store
         .annotate(
             "run",
-            "case-3-1",
-            &Annotation {
-                score: Some(1.0),
-                ..Annotation::default()
-            },
+            [(
+                "case-3-1",
+                &Annotation {
+                    score: Some(1.0),
+                    ..Annotation::default()
+                },
+            )],
             1,
         )
         .unwrap();
-    store.annotate("run", "case-3-1", &said, 2).unwrap();
+    store.annotate("run", [("case-3-1", &said)], 2).unwrap();
     assert_eq!(store.annotation("run", "case-3-1").unwrap(), said);
     let all = store.annotations("run").unwrap();
     assert_eq!(all.len(), 1);
@@ -407,10 +409,10 @@ fn what_people_say_belongs_to_an_answer_and_goes_with_its_run() {
         [3]
     );
     store
-        .annotate("run", "case-3-1", &Annotation::default(), 3)
+        .annotate("run", [("case-3-1", &Annotation::default())], 3)
         .unwrap();
     assert_eq!(store.annotations("run").unwrap(), []);
-    store.annotate("run", "case-3-1", &said, 4).unwrap();
+    store.annotate("run", [("case-3-1", &said)], 4).unwrap();
     store.note_run("run", Some("look again")).unwrap();
     store.rename_run("run", Some("better")).unwrap();
     assert_eq!(

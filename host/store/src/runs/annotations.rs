@@ -4,7 +4,7 @@
 //! An annotation is about an answer, so it belongs to a row by the row's id: it moves with its case
 //! when a run is resumed under another plan, and is not shown beside an answer that came since.
 
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde::{Deserialize, Serialize};
 
 use super::Store;
@@ -48,39 +48,49 @@ pub struct AnnotatedCase {
     pub annotation: Annotation,
 }
 
+fn write_one(
+    change: &Connection,
+    (run, row_id, at_ms): (i64, &str, i64),
+    said: &Annotation,
+) -> rusqlite::Result<usize> {
+    if said.is_empty() {
+        let sql = "DELETE FROM annotations WHERE run = ?1 AND row_id = ?2";
+        return change.prepare_cached(sql)?.execute((run, row_id));
+    }
+    let Annotation {
+        thumb,
+        score,
+        label,
+        comment,
+    } = said;
+    let sql = "INSERT OR REPLACE INTO annotations (run, row_id, thumb, score, label, comment, at_ms) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let row = (run, row_id, thumb, score, label, comment, at_ms);
+    change.prepare_cached(sql)?.execute(row)
+}
+
 impl Store {
-    /// Keeps what a person says of a case, instead of what was said before; an empty annotation
-    /// takes it away.
+    /// Keeps what a person says of cases, by the ids of their rows, instead of what was said before; an empty
+    /// annotation takes it away. All of it is kept, or nothing.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be written.
-    pub fn annotate(
+    pub fn annotate<'a>(
         &self,
         id: &str,
-        row_id: &str,
-        said: &Annotation,
+        said: impl IntoIterator<Item = (&'a str, &'a Annotation)>,
         at_ms: i64,
     ) -> Result<(), StoreError> {
-        let connection = self.database().connect(Purpose::Write)?;
+        let mut connection = self.database().connect(Purpose::Write)?;
         let run = self.key(&connection, id)?;
         let write = || {
-            if said.is_empty() {
-                let sql = "DELETE FROM annotations WHERE run = ?1 AND row_id = ?2";
-                return connection.execute(sql, (run, row_id));
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            for (row_id, said) in said {
+                write_one(&change, (run, row_id, at_ms), said)?;
             }
-            let Annotation {
-                thumb,
-                score,
-                label,
-                comment,
-            } = said;
-            let sql = "INSERT OR REPLACE INTO annotations (run, row_id, thumb, score, label, comment, at_ms) \
-                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-            connection.execute(sql, (run, row_id, thumb, score, label, comment, at_ms))
+            change.commit()
         };
-        write()
-            .map(drop)
-            .map_err(|error| self.database().failed("keep an annotation", error))
+        write().map_err(|error| self.database().failed("keep an annotation", error))
     }
 
     /// What was said of a case.

@@ -70,7 +70,7 @@ pub(super) fn annotate(
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     site.store
-        .annotate(id, &row.row_id, &said, now.as_millis() as i64)?;
+        .annotate(id, [(&*row.row_id, &said)], now.as_millis() as i64)?;
     let query = Address::read(&request.query).query();
     Ok(Reply::Redirect(format!(
         "/runs/{}/cases/{test}/{column}{query}",

@@ -132,6 +132,11 @@ impl Database {
         self.check_room_of(&self.path, bytes)
     }
 
+    /// How much it leaves free.
+    pub(crate) fn left_free(&self) -> LeftFree {
+        self.left_free
+    }
+
     /// Checks whether the disk of another file has room for so many bytes of results.
     ///
     /// # Errors

@@ -20,14 +20,17 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use crate::database::{Purpose, private_file};
 use crate::error::StoreError;
+use crate::room::LeftFree;
 use crate::runs::Store;
 
 /// Format of the file; one of another format is made anew.
 const FORMAT: u32 = 3;
 /// Records in one transaction.
 const GROUP: usize = 500;
-/// Bytes of text that a lookup holds; what comes after is found by everything but its words.
+/// Bytes of words, metrics and metadata that a lookup holds; what comes after is found by everything else.
 const MOST_TEXT: i64 = 2 << 30;
+/// Room on the disk that a group of records needs at most, about.
+const ROOM_OF_GROUP: u64 = 256 << 20;
 /// Bytes of all lookups together, before those of other runs go.
 const MOST_BYTES: u64 = 4 << 30;
 
@@ -78,6 +81,25 @@ pub struct Facts {
     pub metadata: Vec<(String, String)>,
 }
 
+impl Facts {
+    /// What it takes of a lookup, but for what each record takes. Names and values stand in a table and its index.
+    fn bytes(&self) -> usize {
+        let metrics = self.metrics.iter().map(|(name, _)| name.len());
+        let metadata = self
+            .metadata
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
+        self.text.len() + 2 * metrics.chain(metadata).sum::<usize>()
+    }
+
+    /// Takes away all of that.
+    fn forget_words(&mut self) {
+        self.text.clear();
+        self.metrics.clear();
+        self.metadata.clear();
+    }
+}
+
 /// A record, the id of its row, and whether it was known as another row's.
 type Missing = (i64, String, bool);
 
@@ -97,6 +119,7 @@ pub struct Lookup {
     path: PathBuf,
     database: Connection,
     run: i64,
+    left_free: LeftFree,
 }
 
 impl Store {
@@ -127,6 +150,7 @@ impl Store {
             path,
             database,
             run,
+            left_free: self.database().left_free(),
         })
     }
 
@@ -226,6 +250,7 @@ impl Lookup {
             if !go_on(done, all) {
                 return Ok(());
             }
+            self.left_free.check(&path, ROOM_OF_GROUP)?;
             self.add(group, &mut facts).map_err(failed)?;
             done += group.len() as u64;
         }
@@ -262,9 +287,9 @@ impl Lookup {
             let Some(json) = json else { continue };
             let mut facts = facts(&json);
             if text_bytes >= MOST_TEXT {
-                facts.text.clear();
+                facts.forget_words();
             }
-            text_bytes += facts.text.len() as i64;
+            text_bytes += facts.bytes() as i64;
             for sql in FORGET.iter().filter(|_| *is_known) {
                 change.prepare_cached(sql)?.execute([record])?;
             }

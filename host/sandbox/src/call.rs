@@ -8,6 +8,7 @@
 pub(crate) mod linking;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,7 +17,7 @@ use wasmtime::{ResourceLimiterAsync, Store, UpdateDeadline};
 
 use crate::crashes::InputOf;
 use crate::effects::Effects;
-use crate::engine::Engine;
+use crate::engine::{Engine, Needs};
 use crate::host::Host;
 use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES};
 use crate::log::LogSink;
@@ -183,6 +184,8 @@ pub(crate) struct Ready {
     pub(crate) pre: InstancePre<CallState>,
     /// Places in the pool that one instance takes.
     pub(crate) places: u32,
+    /// The plugin comes with the program.
+    pub(crate) is_bundled: AtomicBool,
 }
 
 /// What a call returned, before it is known which plugin's message it becomes.
@@ -204,7 +207,12 @@ where
     R: ComponentNamedList + Lift + Send + Sync + 'static,
 {
     let first = call.host.goes_first();
-    let _place = ready.engine.place(ready.places, call.nested, first).await;
+    let needs = Needs {
+        places: ready.places,
+        nested: call.nested,
+        bundled: ready.is_bundled.load(Ordering::Relaxed),
+    };
+    let _place = ready.engine.place(needs, first).await;
     let mut store = store(ready, call, call_id);
     let meter = Arc::clone(&store.data().meter);
     let result = meter

@@ -24,10 +24,10 @@ use crate::limits::{
 pub(crate) struct Engine {
     wasmtime: wasmtime::Engine,
     /// For calls that the run makes.
-    outer: Semaphore,
+    outer: Share,
     /// For calls that a suspended guest waits for. Apart, so that guests which hold all of
     /// `outer` cannot wait for each other.
-    nested: Semaphore,
+    nested: Share,
     /// For nested calls of whoever goes first. Those that have a place may wait for memory, which
     /// comes free when the first has ended: it waits for none of their places.
     first: Semaphore,
@@ -48,14 +48,54 @@ pub(crate) enum Machines {
     All,
 }
 
+/// A part of the pool.
+struct Share {
+    all: Semaphore,
+    /// What plugins of others have of it together. One may take several places for each call, and wait for a
+    /// server of its own for hours: the rest is for those that come with the program.
+    of_others: Semaphore,
+}
+
+impl Share {
+    fn new(places: u32) -> Self {
+        Self {
+            all: Semaphore::new(places as usize),
+            of_others: Semaphore::new((places / 4 * 3).max(MAX_PLACES) as usize),
+        }
+    }
+
+    async fn take(&self, places: u32, bundled: bool) -> Place<'_> {
+        let of_others = if bundled {
+            None
+        } else {
+            self.of_others.acquire_many(places).await.ok()
+        };
+        Place {
+            _of_others: of_others,
+            _permit: self.all.acquire_many(places).await.ok(),
+        }
+    }
+}
+
+/// What a call needs of the pool.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needs {
+    /// At most [`MAX_PLACES`].
+    pub(crate) places: u32,
+    /// Another guest waits for it.
+    pub(crate) nested: bool,
+    /// The plugin comes with the program.
+    pub(crate) bundled: bool,
+}
+
 /// One call's share of the pool, given back on drop.
 pub(crate) struct Place<'a> {
+    _of_others: Option<SemaphorePermit<'a>>,
     _permit: Option<SemaphorePermit<'a>>,
 }
 
 impl Engine {
-    /// An engine for `instances` at once, and a quarter more for nested calls; at most
-    /// [`MAX_INSTANCES`] in all.
+    /// An engine for `instances` at once, and as many for nested calls; at most [`MAX_INSTANCES`] in all.
     pub(crate) fn new(instances: u32, machines: Machines) -> wasmtime::Result<Arc<Self>> {
         let (outer_places, nested_places) = shares(instances);
         let mut config = config(outer_places + nested_places);
@@ -68,8 +108,8 @@ impl Engine {
         let ticker = Ticker::start(wasmtime.clone())?;
         Ok(Arc::new(Self {
             wasmtime,
-            outer: Semaphore::new(outer_places as usize),
-            nested: Semaphore::new((nested_places - MAX_PLACES) as usize),
+            outer: Share::new(outer_places),
+            nested: Share::new(nested_places - MAX_PLACES),
             first: Semaphore::new(MAX_PLACES as usize),
             _ticker: ticker,
         }))
@@ -79,25 +119,27 @@ impl Engine {
         &self.wasmtime
     }
 
-    /// Waits until the pool has room for `places`, at most [`MAX_PLACES`]; `goes_first` returns when
-    /// a nested call need not wait for others.
+    /// Waits until the pool has room; `goes_first` returns when a nested call need not wait for others.
     pub(crate) async fn place(
         &self,
-        places: u32,
-        nested: bool,
+        needs: Needs,
         goes_first: impl Future<Output = ()>,
     ) -> Place<'_> {
-        let permit = if nested {
-            tokio::select! {
-                biased;
-                permit = self.nested.acquire_many(places) => permit,
-                () = goes_first => self.first.acquire_many(places).await,
-            }
-        } else {
-            self.outer.acquire_many(places).await
-        };
-        Place {
-            _permit: permit.ok(),
+        let Needs {
+            places,
+            nested,
+            bundled,
+        } = needs;
+        if !nested {
+            return self.outer.take(places, bundled).await;
+        }
+        tokio::select! {
+            biased;
+            place = self.nested.take(places, bundled) => place,
+            () = goes_first => Place {
+                _of_others: None,
+                _permit: self.first.acquire_many(places).await.ok(),
+            },
         }
     }
 }
@@ -111,10 +153,12 @@ pub(crate) fn places(memories: u32, tables: u32, core_instances: u32) -> u32 {
 }
 
 /// Outer and nested places for a wish. Each has room for the largest plugin, the nested ones twice:
-/// one is kept for who goes first.
+/// one is kept for who goes first. Each guest may wait for one nested call: as long as there are as many places
+/// for these, calls that wait for a slow server hold up no others.
 fn shares(instances: u32) -> (u32, u32) {
     let outer = instances.clamp(MAX_PLACES, MAX_INSTANCES - MAX_INSTANCES / 5);
-    (outer, (outer / 4).max(2 * MAX_PLACES))
+    let nested = (outer + MAX_PLACES).max(2 * MAX_PLACES);
+    (outer, nested.min(MAX_INSTANCES - outer))
 }
 
 fn config(places: u32) -> Config {
@@ -199,7 +243,8 @@ mod tests {
         for (wish, shares_of_it) in [
             (0, (4, 8)),
             (4, (4, 8)),
-            (100, (100, 25)),
+            (100, (100, 104)),
+            (2_000, (2_000, 2_000)),
             (9_999, (3_200, 800)),
         ] {
             let (outer, nested) = shares(wish);
@@ -224,18 +269,49 @@ mod tests {
     #[tokio::test]
     async fn a_nested_call_does_not_wait_for_its_caller() {
         let engine = Engine::new(1, Machines::This).expect("an engine");
-        let _caller = engine.place(MAX_PLACES, false, pending()).await;
-        let _nested = engine.place(1, true, pending()).await;
-        assert_eq!(engine.outer.available_permits(), 0);
-        assert_eq!(engine.nested.available_permits(), 3);
+        let _caller = engine.place(needs(MAX_PLACES, false), pending()).await;
+        let _nested = engine.place(needs(1, true), pending()).await;
+        assert_eq!(engine.outer.all.available_permits(), 0);
+        assert_eq!(engine.nested.all.available_permits(), 3);
+    }
+
+    fn needs(places: u32, nested: bool) -> Needs {
+        Needs {
+            places,
+            nested,
+            bundled: true,
+        }
+    }
+
+    #[tokio::test]
+    async fn plugins_of_others_leave_places_to_those_of_the_program() {
+        let engine = Engine::new(16, Machines::This).expect("an engine");
+        for nested in [false, true] {
+            let others = Needs {
+                bundled: false,
+                ..needs(MAX_PLACES, nested)
+            };
+            let mut held = Vec::new();
+            while let Some(place) = engine.place(others, pending()).now_or_never() {
+                held.push(place);
+            }
+            assert_eq!(held.len(), 3);
+            assert!(
+                engine
+                    .place(needs(MAX_PLACES, nested), pending())
+                    .now_or_never()
+                    .is_some()
+            );
+        }
     }
 
     #[tokio::test]
     async fn who_goes_first_does_not_wait_for_the_places_of_others() {
         let engine = Engine::new(1, Machines::This).expect("an engine");
-        let _others = engine.place(MAX_PLACES, true, pending()).await;
-        assert!(engine.place(1, true, pending()).now_or_never().is_none());
-        let _first = engine.place(1, true, ready(())).await;
+        let _others = engine.place(needs(MAX_PLACES, true), pending()).await;
+        let waits = engine.place(needs(1, true), pending());
+        assert!(waits.now_or_never().is_none());
+        let _first = engine.place(needs(1, true), ready(())).await;
         assert_eq!(engine.first.available_permits(), 3);
     }
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
@@ -45,7 +45,6 @@ struct Inner {
     schemas: Schemas,
     languages: Vec<ScriptLanguage>,
     crashes: Crashes,
-    endures: AtomicBool,
 }
 
 /// What a plugin is made of before it has described itself.
@@ -95,7 +94,6 @@ impl Parts<'_> {
             schemas,
             languages,
             crashes: Crashes::default(),
-            endures: AtomicBool::new(false),
         })))
     }
 
@@ -229,9 +227,10 @@ impl Plugin {
         self.0.exports.embed.is_some()
     }
 
-    /// Has the plugin never be disabled: it is known, so that a crash is the doing of its input.
-    pub fn endure(&self) {
-        self.0.endures.store(true, Ordering::Relaxed);
+    /// Takes in that the plugin comes with the program: it is never disabled, since a crash is the doing of its
+    /// input, and shares its places in the pool with no plugin of others.
+    pub fn mark_bundled(&self) {
+        self.0.ready.is_bundled.store(true, Ordering::Relaxed);
     }
 
     /// What loading it needs to know beside its code.
@@ -403,7 +402,7 @@ impl Plugin {
     fn count<R>(&self, call: &Call, returned: &Returned<R>) {
         // A program that loops says nothing about the plugin that runs it, and an input that takes too
         // long nothing about one that is known.
-        if !self.0.languages.is_empty() || self.0.endures.load(Ordering::Relaxed) {
+        if !self.0.languages.is_empty() || self.0.ready.is_bundled.load(Ordering::Relaxed) {
             return;
         }
         let crashes = &self.0.crashes;

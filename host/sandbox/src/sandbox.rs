@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -388,6 +389,7 @@ impl Sandbox {
             engine: Arc::clone(&self.engine),
             pre,
             places,
+            is_bundled: AtomicBool::new(false),
         }
     }
 }

@@ -181,7 +181,7 @@ impl Loading<'_> {
 
     pub(super) fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
         if matches!(trust, Trust::Bundled) {
-            component.endure();
+            component.mark_bundled();
         }
         let alias = alias.unwrap_or(&component.info().name).to_owned();
         if let Err(mut wrong) = self.set.add(LoadedPlugin {

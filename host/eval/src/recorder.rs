@@ -10,7 +10,7 @@ use std::collections::{HashSet, VecDeque};
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 
-use runner_store::{PushError, Row, RunEnd, RunStatus, RunWriter, StoreError};
+use runner_store::{LaneLog, PushError, Row, RunEnd, RunStatus, RunWriter, StoreError};
 
 use crate::finish::Finished;
 use crate::memory::Account;
@@ -62,6 +62,11 @@ impl Recorder {
             unsaved: VecDeque::new(),
             error: None,
         }
+    }
+
+    /// What takes how the lanes stand meanwhile.
+    pub(crate) fn lane_log(&self) -> LaneLog {
+        self.writer.lane_log()
     }
 
     /// Whether the store takes rows.

@@ -36,11 +36,13 @@ mod afterwards;
 mod interrupts;
 mod notices;
 mod outlets;
+mod sampling;
 mod source;
 mod totals;
 
 pub use interrupts::Interrupts;
 pub(crate) use outlets::Outlets;
+use sampling::Sampling;
 use source::{FromReader, Source};
 use totals::Totals;
 
@@ -167,6 +169,7 @@ impl Loop {
     pub(crate) async fn run(mut self, resumed: Option<Resumed>) -> Result<Arc<Summary>, RunError> {
         let plan = self.plan.clone();
         self.emit(&Event::RunStarted(self.head.clone()));
+        let _sampling = Sampling::start(&self.context, self.outlets.recorder.lane_log());
         if let Some(order) = plan.order.as_ref().filter(|_| self.head.concurrency > 1) {
             let message = order.to_string();
             self.emit(&Event::Ordered { message });

@@ -46,7 +46,7 @@ pub use admission::budget::{
     AccountId, Bill, Budget, BudgetLedger, Measure, Owner, Price, Reservation, Said, Statement,
     UsedTokens,
 };
-pub use admission::lanes::{LaneSummary, QuotaPlace};
+pub use admission::lanes::{LaneLoad, LaneSummary, QuotaPlace};
 pub use admission::scheduling::Scheduling;
 pub use admission::tokens::{MOST_TOKENS, USUAL_OUTPUT, answer_tokens, prompt_tokens};
 pub use clock::{Pause, WorkClock};

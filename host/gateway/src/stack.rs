@@ -17,7 +17,7 @@ use self::ledger::Ledger;
 use self::outbound::Outbound;
 use self::scope::CallScope;
 use crate::admission::budget::{Claim, Exceeded, Reservation};
-use crate::admission::lanes::{Entrant, LaneSummary, Lanes, QuotaPlace, Turn};
+use crate::admission::lanes::{Entrant, LaneLoad, LaneSummary, Lanes, QuotaPlace, Turn};
 use crate::admission::tokens::Guess;
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
@@ -144,6 +144,12 @@ impl Gateway {
     /// What each lane has done so far, by name.
     pub fn lanes(&self) -> Vec<LaneSummary> {
         self.0.lanes.summaries()
+    }
+
+    /// What the lanes have to do now that were opened first, at most `most`: each costs some microseconds, in
+    /// which no request begins.
+    pub fn loads(&self, most: usize) -> Vec<LaneLoad> {
+        self.0.lanes.loads(most)
     }
 
     /// Sends one request on behalf of a plugin and waits for the whole response.

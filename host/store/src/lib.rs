@@ -13,6 +13,7 @@
 //! - [`Store`] opens the file (migrations, refusal of newer and foreign files) and answers
 //!   questions: [`Store::runs`], [`Store::find_run`], [`Store::rows`], …
 //! - [`RunWriter`] takes the rows of one run and commits them in groups on its own thread.
+//! - [`LaneLog`] takes how the lanes of the run stand meanwhile.
 //! - [`Wanted`] and what goes with it is what a viewer asks: pages of tests, figures, words.
 //! - [`ReopenedRun`] is a run that gets more rows: its rows take the places that a new plan gives
 //!   to their cases, and a [`RunWriter`] goes on.
@@ -56,7 +57,7 @@ pub use promptfoo::{
 };
 pub use quotas::{QuotaFile, QuotaState};
 pub use runs::{
-    AnnotatedCase, Annotation, Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase,
-    PushError, ReopenedRun, Row, Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus,
-    RunWriter, Store, StoredCase,
+    AnnotatedCase, Annotation, Cases, LaneLog, LaneMoment, LaneSample, NewRun, Outcome,
+    OutcomeCounts, Placement, PlannedCase, PushError, ReopenedRun, Row, Rows, RowsByKey, RunEnd,
+    RunHead, RunInfo, RunState, RunStatus, RunWriter, Store, StoredCase,
 };

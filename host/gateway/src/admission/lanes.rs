@@ -40,7 +40,7 @@ mod epoch;
 mod summary;
 mod together;
 
-pub use summary::LaneSummary;
+pub use summary::{LaneLoad, LaneSummary};
 pub use together::QuotaPlace;
 
 /// All lanes of a gateway.
@@ -115,9 +115,18 @@ impl Lanes {
 
     /// What each lane has done so far, by name.
     pub(crate) fn summaries(&self) -> Vec<LaneSummary> {
-        // Also after a panic of the machine: a bug must not cost the run its end.
+        self.look().summaries()
+    }
+
+    /// What the lanes have to do now that were opened first, at most `most`.
+    pub(crate) fn loads(&self, most: usize) -> Vec<LaneLoad> {
+        self.look().loads(most)
+    }
+
+    /// Also after a panic of the machine: a bug must not cost the run its end.
+    fn look(&self) -> MutexGuard<'_, Book> {
         let book = self.shared.book.lock();
-        book.unwrap_or_else(PoisonError::into_inner).summaries()
+        book.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

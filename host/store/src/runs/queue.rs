@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use super::lanes::LaneMoment;
 use super::{Row, RunEnd};
 use crate::error::WriterFailure;
 
@@ -70,6 +71,8 @@ struct State {
     hurry: bool,
     closed: bool,
     end: Option<RunEnd>,
+    /// How the lanes stood last, unless that was taken.
+    moment: Option<LaneMoment>,
     failure: Option<Failure>,
     /// The writer has ended.
     done: bool,
@@ -197,12 +200,26 @@ impl Queue {
         self.lock().check()
     }
 
-    /// The next group; `None` when there will be none. For the writer.
+    /// Says how the lanes stand, in place of what was said before and not taken.
+    pub(super) fn note(&self, moment: LaneMoment) {
+        self.lock().moment = Some(moment);
+        self.arrived.notify_one();
+    }
+
+    /// How the lanes stood, if that was said since it was taken. For the writer.
+    pub(super) fn take_moment(&self) -> Option<LaneMoment> {
+        self.lock().moment.take()
+    }
+
+    /// The next group, which is empty where only the lanes are to be noted; `None` when there will be
+    /// none. For the writer.
     pub(super) fn take_group(&self) -> Option<Vec<Row>> {
         let state = self.lock();
         let state = self
             .arrived
-            .wait_while(state, |state| state.rows.is_empty() && !state.closed)
+            .wait_while(state, |state| {
+                state.rows.is_empty() && state.moment.is_none() && !state.closed
+            })
             .unwrap_or_else(PoisonError::into_inner);
         let (mut state, _) = self
             .arrived
@@ -211,8 +228,9 @@ impl Queue {
         state.hurry = false;
         state.weight = 0;
         let group = std::mem::take(&mut state.rows);
+        let is_something = !group.is_empty() || state.moment.is_some();
         self.moved(state);
-        (!group.is_empty()).then_some(group)
+        is_something.then_some(group)
     }
 
     /// How the run ended, once the rows are through. For the writer.

@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x5255_4E52;
 /// The formats of `runs.db`.
 pub(super) const RUNS: Schema = Schema {
     application_id: APPLICATION_ID,
-    migrations: &[FORMAT_1, FORMAT_2, FORMAT_3],
+    migrations: &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4],
 };
 
 /// AUTOINCREMENT: the key of a deleted run is never given to another one, so that nothing that
@@ -80,5 +80,20 @@ CREATE TABLE annotations (
     comment TEXT,
     at_ms   INTEGER NOT NULL,
     PRIMARY KEY (run, row_id)
+) STRICT, WITHOUT ROWID;
+";
+
+/// How the lanes of a run stood while it worked. One row for each lane and slot of time, so that each
+/// second writes a few dozen bytes and not a series; `lanes.rs` bounds how many there are.
+const FORMAT_4: &str = "
+CREATE TABLE lane_samples (
+    run       INTEGER NOT NULL REFERENCES runs (key),
+    at_ms     INTEGER NOT NULL,
+    lane      TEXT    NOT NULL,
+    in_flight INTEGER NOT NULL,
+    allowed   INTEGER NOT NULL,
+    waiting   INTEGER NOT NULL,
+    refused   INTEGER NOT NULL,
+    PRIMARY KEY (run, at_ms, lane)
 ) STRICT, WITHOUT ROWID;
 ";

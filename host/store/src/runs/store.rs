@@ -6,6 +6,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::cases::{self, Cases};
+use super::lanes::{self, LaneMoment};
 use super::liveness::{self, Claim};
 use super::reopen::ReopenedRun;
 use super::rows::{self, Rows, RowsByKey};
@@ -198,6 +199,16 @@ impl Store {
         Ok(RowsByKey::new(connection, self.path().to_owned(), key))
     }
 
+    /// How the lanes of the run with this id stood, in the order of time; a few hundred moments at most.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn lane_moments(&self, id: &str) -> Result<Vec<LaneMoment>, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        let key = self.key(&connection, id)?;
+        lanes::read(&connection, key).map_err(|error| self.reading(error))
+    }
+
     /// Deletes the run with this id and its rows. The file keeps its size and uses the space
     /// again.
     ///
@@ -221,6 +232,7 @@ impl Store {
             )?;
             change.execute("DELETE FROM rows WHERE run = ?1", [key])?;
             change.execute("DELETE FROM annotations WHERE run = ?1", [key])?;
+            change.execute("DELETE FROM lane_samples WHERE run = ?1", [key])?;
             change.execute("DELETE FROM runs WHERE key = ?1", [key])
         };
         delete().map_err(failed)?;

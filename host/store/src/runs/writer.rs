@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
+use super::lanes::{LaneMoment, Slots};
 use super::liveness::Claim;
 use super::queue::{Failure, Queue, Refused};
 use super::{Row, RunEnd};
@@ -44,6 +45,24 @@ pub struct RunWriter {
     id: String,
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Takes how the lanes of a run stand while its rows are written.
+#[derive(Debug, Clone)]
+pub struct LaneLog(Arc<Queue>);
+
+impl LaneLog {
+    /// Lanes of one moment at most; the others are left out. Few runs have more than four.
+    pub const MOST_LANES: usize = 32;
+
+    /// Hands over how the lanes stand now. Returns at once, and nobody is told whether it is kept: what
+    /// comes faster than it can be written takes the place of what was there before.
+    pub fn note(&self, mut moment: LaneMoment) {
+        moment.lanes.truncate(Self::MOST_LANES);
+        if !moment.lanes.is_empty() {
+            self.0.note(moment);
+        }
+    }
 }
 
 /// Why a row was not taken at once.
@@ -109,6 +128,11 @@ impl RunWriter {
     /// Ready when [`RunWriter::try_push`] takes any row, or fails.
     pub fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
         self.queue.poll_room(context)
+    }
+
+    /// What takes how the lanes stand while rows are written.
+    pub fn lane_log(&self) -> LaneLog {
+        LaneLog(Arc::clone(&self.queue))
     }
 
     /// How many rows were handed over. It serves as a ticket: all of them are on disk once
@@ -215,12 +239,21 @@ fn write_groups(
     connection: &mut Connection,
     run: i64,
 ) -> Result<(), StoreError> {
+    let mut slots = Slots::of(run);
     while let Some(group) = queue.take_group() {
-        let bytes: usize = group.iter().map(Row::weight).sum();
-        database.check_room(bytes as u64)?;
-        write_group(connection, run, &group)
-            .map_err(|error| database.failed("write results", error))?;
-        queue.commit(group.len() as u64);
+        if !group.is_empty() {
+            let bytes: usize = group.iter().map(Row::weight).sum();
+            database.check_room(bytes as u64)?;
+            write_group(connection, run, &group)
+                .map_err(|error| database.failed("write results", error))?;
+            queue.commit(group.len() as u64);
+        }
+        // In a transaction of its own: what is only looked at can't cost a result.
+        if let Some(moment) = queue.take_moment()
+            && database.check_room(0).is_ok()
+        {
+            drop(slots.put(connection, &moment));
+        }
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use runner_scheduler::{
 use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
-use super::summary::LaneSummary;
+use super::summary::{LaneLoad, LaneSummary};
 use super::together::{Common, FIRST_PORTION};
 use crate::lane::{Lane, MOST_LANES};
 use crate::observer::{LaneNotice, LaneStanding, Observer};
@@ -289,6 +289,21 @@ impl Book {
         let mut summaries: Vec<_> = self.lanes.iter().map(summary).collect();
         summaries.sort_by(|a, b| a.lane.cmp(&b.lane));
         summaries
+    }
+
+    /// How the lanes stand that were opened first, at most `most`.
+    pub(super) fn loads(&self, most: usize) -> Vec<LaneLoad> {
+        let load = |page: &Page| {
+            let view = self.scheduler.view(page.id);
+            LaneLoad {
+                lane: page.name.clone(),
+                in_flight: view.in_flight,
+                allowed: view.window,
+                waiting: view.queued,
+                refused: view.metrics.rate_limit_hits,
+            }
+        };
+        self.lanes.iter().take(most).map(load).collect()
     }
 
     #[cfg(test)]

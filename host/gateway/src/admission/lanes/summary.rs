@@ -1,10 +1,25 @@
-//! What a lane came to.
+//! What a lane has to do, and what it came to.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use runner_scheduler::Metrics;
 use serde_json::{Value, json};
+
+/// A lane at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneLoad {
+    /// What people call it.
+    pub lane: Arc<str>,
+    /// Attempts in flight.
+    pub in_flight: u32,
+    /// How many may be.
+    pub allowed: u32,
+    /// Requests that wait for their turn, those in a pause before a retry included.
+    pub waiting: usize,
+    /// Attempts that the server has refused so far.
+    pub refused: u64,
+}
 
 /// A lane at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -302,7 +302,7 @@ fn a_file_of_the_first_format_keeps_its_rows() {
         .raw()
         .execute_batch(
             "ALTER TABLE rows DROP COLUMN identity; ALTER TABLE runs DROP COLUMN note; \
-             DROP TABLE annotations; PRAGMA user_version = 1",
+             DROP TABLE annotations; DROP TABLE lane_samples; PRAGMA user_version = 1",
         )
         .unwrap();
     let store = crate::runs::Store::open(fresh.store.path(), OpenOptions::default()).unwrap();

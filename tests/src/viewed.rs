@@ -2,8 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use crate::run::{Finished, Run, Running};
+
+/// How long a text may take to be told before the test fails.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A server of kept runs, and who is let in.
 #[derive(Debug)]
@@ -38,6 +42,21 @@ impl Viewed {
         ask(&self.address, path, &self.cookie)
     }
 
+    /// Listens to what is told at a path until a text has come; gives all that was told by then.
+    pub fn hears(&self, path: &str, text: &str) -> String {
+        let mut stream = request(&self.address, path, &self.cookie);
+        stream
+            .set_read_timeout(Some(PATIENCE))
+            .expect("a socket takes a limit");
+        let (mut told, mut bytes) = (String::new(), [0; 4096]);
+        while !told.contains(text) {
+            let count = stream.read(&mut bytes).unwrap_or_default();
+            assert_ne!(count, 0, "`{text}` was not told:\n{told}");
+            told.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        told
+    }
+
     /// The whole answer for a path to somebody who is not let in.
     pub fn refusal(&self, path: &str) -> String {
         ask(&self.address, path, "")
@@ -52,13 +71,19 @@ impl Viewed {
 
 /// Sends a request for `path`; gives the whole answer.
 fn ask(address: &str, path: &str, cookie: &str) -> String {
+    let mut answer = Vec::new();
+    let mut stream = request(address, path, cookie);
+    stream.read_to_end(&mut answer).expect("it answers");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// Sends a request for `path`; gives the connection.
+fn request(address: &str, path: &str, cookie: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).expect("it listens");
     write!(
         stream,
         "GET {path} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
     )
     .expect("it reads");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("it answers");
-    String::from_utf8_lossy(&answer).into_owned()
+    stream
 }

@@ -1,7 +1,7 @@
 //! `runner view`: the program serves what a run left, to whoever opens the address it printed, until
 //! Ctrl-C. What the pages show is tested beside them.
 
-use runner_tests::{Run, Viewed};
+use runner_tests::{Answer, Gate, ModelApi, Run, Viewed};
 
 const CONFIG: &str = "
 description: greetings
@@ -31,4 +31,39 @@ fn a_port_that_is_taken_is_said() {
     finished.expect_code(2);
     let said = format!("error: port {port} of 127.0.0.1 can't be listened on");
     assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+}
+
+/// Only the process that runs knows how its lanes stand: it writes that down, and the server of another
+/// process shows it while the run goes on and when it has ended.
+#[test]
+fn the_lanes_of_a_run_are_seen_while_it_goes_on_and_afterwards() {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    api.always(Answer::text("late").behind(&gate));
+    let run = Run::new()
+        .config("prompts: ['{{n}}']\nproviders: [openai:m]\ntests: tests.csv\n")
+        .numbered_tests(9)
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url());
+    let running = run.clone().args(["eval", "-j", "3"]).start();
+    api.wait_until(|view| view.in_flight == 3);
+    let viewed = Viewed::of(&run);
+    let list = viewed.page("/");
+    let id = list
+        .split("/runs/")
+        .nth(1)
+        .and_then(|it| it.split('"').next());
+    let id = id.expect("a run that goes on is listed").to_owned();
+    let told = viewed.hears(&format!("/runs/{id}/live"), "3 at most, of");
+    assert!(told.contains("event: lanes"), "{told}");
+    assert!(!told.contains("sk-test-key"), "{told}");
+    gate.open();
+    running.finish().expect_code(0);
+    let page = viewed.page(&format!("/runs/{id}"));
+    assert!(
+        page.contains("<summary>Lanes over time</summary>"),
+        "{page}"
+    );
+    assert!(page.contains("127.0.0.1"), "{page}");
+    viewed.end().expect_code(0);
 }

@@ -58,6 +58,11 @@
       show(event);
       if (Date.now() - fresh > 3000) { fresh = Date.now(); renew(); }
     });
+    events.addEventListener("lanes", (event) => {
+      const place = document.getElementById("lanes");
+      const made = new DOMParser().parseFromString(JSON.parse(event.data).charts, "text/html");
+      if (!place.contains(document.activeElement)) place.replaceChildren(...made.body.childNodes);
+    });
     events.addEventListener("end", () => { events.close(); location.reload(); });
   }
 

@@ -1,9 +1,10 @@
 //! A run that grows: what a page is told of it while it does.
 //!
 //! The process that writes a run is another one, so the file is asked again and again, less often
-//! the longer an answer takes. What the lanes of the run do is known to that process alone.
+//! the longer an answer takes. How its lanes stand that process writes down about once a second.
 
 use std::convert::Infallible;
+use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use runner_store::{Outcome, RunState, StoreError};
 use runner_telling::figures;
 use serde_json::{Value, json};
 
+use crate::pages::lanes;
 use crate::request::Body;
 use crate::site::Site;
 
@@ -29,6 +31,8 @@ struct Teller {
     began: Option<(Instant, u64)>,
     pause: Duration,
     told: String,
+    /// The charts of its lanes, as they were told last.
+    lanes: String,
     over: bool,
 }
 
@@ -40,6 +44,7 @@ pub(crate) fn stream(site: Arc<Site>, id: String) -> Body {
         began: None,
         pause: Duration::ZERO,
         told: String::new(),
+        lanes: String::new(),
         over: false,
     };
     let events = stream::unfold(teller, |mut teller| async move {
@@ -61,28 +66,36 @@ impl Teller {
         let asked = Instant::now();
         let answer = tokio::task::spawn_blocking(move || state(&site, &id, began)).await;
         self.pause = PAUSE.max(asked.elapsed() * 4);
-        let Ok(Ok((ended, done, state))) = answer else {
+        let Ok(Ok((ended, done, state, lanes))) = answer else {
             self.over = true;
             return "event: end\ndata: {}\n\n".to_owned();
         };
         self.began.get_or_insert((Instant::now(), done));
         self.over = ended;
-        let state = state.to_string();
-        if state == self.told && !ended {
-            return ": nothing new\n\n".to_owned();
+        let (state, mut events) = (state.to_string(), String::new());
+        if lanes != self.lanes {
+            let charts = json!({ "charts": lanes });
+            let _ = write!(events, "event: lanes\ndata: {charts}\n\n");
+            self.lanes = lanes;
         }
-        self.told.clone_from(&state);
-        let name = if ended { "end" } else { "grown" };
-        format!("event: {name}\ndata: {state}\n\n")
+        if state != self.told || ended {
+            let name = if ended { "end" } else { "grown" };
+            let _ = write!(events, "event: {name}\ndata: {state}\n\n");
+            self.told = state;
+        }
+        if events.is_empty() {
+            events.push_str(": nothing new\n\n");
+        }
+        events
     }
 }
 
-/// Checks whether the run has ended, how many cases have, and the figures.
+/// Checks whether the run has ended, how many cases have, the figures, and the charts of the lanes.
 fn state(
     site: &Site,
     id: &str,
     began: Option<(Instant, u64)>,
-) -> Result<(bool, u64, Value), StoreError> {
+) -> Result<(bool, u64, Value, String), StoreError> {
     let run = site.store.run(id)?;
     let all = &site.sums(&run)?.all;
     let done = all.total();
@@ -102,5 +115,6 @@ fn state(
         "cost": all.cost.map_or("–".to_owned(), figures::dollars),
         "left": left.unwrap_or_else(|| "–".to_owned()),
     });
-    Ok((run.state != RunState::Running, done, state))
+    let lanes = lanes::charts(&site.store.lane_moments(id)?).into_string();
+    Ok((run.state != RunState::Running, done, state, lanes))
 }

@@ -19,6 +19,7 @@ mod run;
 mod trend;
 
 use run::columns as run_columns;
+pub(crate) use run::lanes;
 
 /// The answer to a request that was let in.
 pub(crate) fn answer(site: &Arc<Site>, request: &Request) -> Reply {

@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use runner_store::{NewRun, Outcome, Row, RunEnd, RunStatus, Store};
+use runner_store::{
+    LaneMoment, LaneSample, NewRun, Outcome, Row, RunEnd, RunStatus, RunWriter, Store,
+};
 use serde_json::{Value, json};
 
 const PROVIDERS: [&str; 3] = [
@@ -51,6 +53,9 @@ pub(crate) fn fill(
             _ => 2,
         }] += 1;
         writer.push(row)?;
+        if cases <= LARGE {
+            sample(&writer, case)?;
+        }
     }
     let [passed, failed, errors] = counts;
     writer.finish(RunEnd {
@@ -59,6 +64,40 @@ pub(crate) fn fill(
         summary_json: json!({ "total": cases, "passed": passed, "failed": failed, "errors": errors, "budgetExceeded": 0, "durationMs": 95_000 }).to_string(),
     })?;
     Ok(())
+}
+
+/// Has written down how two lanes stand with every second case: the one is held back by a limit and
+/// refused twice, the other has more room than it needs.
+fn sample(writer: &RunWriter, case: u32) -> Result<(), Box<dyn Error>> {
+    let second = case / 2;
+    if case.is_multiple_of(2) {
+        let lane =
+            |name: &str, in_flight: u32, allowed: u32, waiting: u64, refused: u64| LaneSample {
+                lane: name.to_owned(),
+                in_flight,
+                allowed,
+                waiting,
+                refused,
+            };
+        let allowed = [4, 5, 6, 8, 4, 5][(second / 10) as usize % 6];
+        let waiting = u64::from((60_u32.saturating_sub(second)) * 2);
+        let refused = u64::from(second > 38) * 2 + u64::from(second > 44) * 5;
+        writer.lane_log().note(LaneMoment {
+            at_ms: u64::from(second + 1) * 1000,
+            lanes: vec![
+                lane(
+                    "api.openai.com/gpt-4.1-mini",
+                    allowed - second % 7 / 6,
+                    allowed,
+                    waiting,
+                    refused,
+                ),
+                lane("api.anthropic.com/claude-haiku", second % 4, 64, 0, 0),
+            ],
+        });
+    }
+    // What was noted before a group of rows is written when the next one is taken.
+    Ok(writer.flush()?)
 }
 
 /// Cases of a run whose records are short, so that a million fit on a disk that others use.

@@ -14,6 +14,7 @@ use crate::site::{LookedUp, Site};
 
 pub(super) mod columns;
 mod filters;
+pub(crate) mod lanes;
 mod matrix;
 
 /// Cases of a run whose figures are made while its page waits.
@@ -52,6 +53,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
         &html! {
             (head(site, &run)?)
             @if is_running(&run) { (growing(&at)) }
+            (over_time(site, &run)?)
             section aria-label="Figures" #figures { (figures) }
             (filters::form(&at, &address, &columns, &kinds))
             section #cases aria-label="Cases" data-live=[is_running(&run).then_some("")] {
@@ -112,6 +114,18 @@ fn growing(at: &str) -> Markup {
             }
         }
     }
+}
+
+/// How the lanes stand, where the script changes them while the run goes on; or how they stood.
+fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
+    let moments = site.store.lane_moments(&run.id)?;
+    let charts = lanes::charts(&moments);
+    Ok(html! {
+        @if is_running(run) { section.over-time aria-label="Lanes over time" { h2 { "Lanes over time" } div #lanes { (charts) } } }
+        @else if !moments.is_empty() {
+            section aria-label="Lanes over time" { details { summary { "Lanes over time" } (charts) } }
+        }
+    })
 }
 
 /// What is asked for when the page is there.

@@ -13,7 +13,7 @@ use std::io::Write;
 
 use data_encoding::BASE64;
 use devtools::Browser;
-use runner_store::{OpenOptions, Store};
+use runner_store::{LaneMoment, LaneSample, OpenOptions, RunEnd, RunStatus, Store};
 use runner_view::Viewer;
 
 #[path = "../../examples/gallery/runs.rs"]
@@ -150,6 +150,7 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
             "filtered",
             format!("/runs/{new}?verdict=failed&sort=-latency&latency-from=300&hide=0"),
         ),
+        ("lanes", format!("/runs/{new}")),
         ("case", format!("/runs/{new}/cases/2/0")),
         ("answer", format!("/runs/{new}/cases/0/0")),
         ("error", format!("/runs/{new}?verdict=error")),
@@ -163,6 +164,11 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
     for (name, path) in &pages {
         browser.open(&format!("{root}{path}"));
         browser.wait("!document.querySelector('[data-load]')");
+        if *name == "lanes" {
+            browser
+                .eval("document.querySelector('[aria-label=\"Lanes over time\"] summary').click()");
+            browser.wait("document.querySelector('.lane svg').getBoundingClientRect().height > 20");
+        }
         for width in WIDTHS {
             browser.look(width, width == 820);
             let over = browser.eval("document.documentElement.scrollWidth - innerWidth");
@@ -184,4 +190,59 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
     }
     let refused = browser.complaints.iter().filter(|it| !it.contains("404"));
     assert_eq!(refused.collect::<Vec<_>>(), [] as [&String; 0]);
+}
+
+#[test]
+fn the_lanes_of_a_run_that_goes_on_change_on_its_page() {
+    let Some(mut tried) = tried() else { return };
+    let Tried {
+        browser,
+        store,
+        root,
+        new,
+        ..
+    } = &mut tried;
+    let run = store.reopen_run(new).unwrap();
+    let head = run.head().clone();
+    let writer = run.start(&head).unwrap();
+    let note = |in_flight| {
+        writer.lane_log().note(LaneMoment {
+            at_ms: u64::from(in_flight) * 1000,
+            lanes: vec![LaneSample {
+                lane: "api.mistral.ai".to_owned(),
+                in_flight,
+                allowed: 16,
+                waiting: 40,
+                refused: 1,
+            }],
+        });
+    };
+    browser.open(&format!("{root}/runs/{new}"));
+    browser.wait("document.querySelectorAll('#lanes .lane').length === 2");
+    let says =
+        |text: &str| format!("document.querySelector('#lanes').textContent.includes('{text}')");
+    note(1);
+    browser.wait(&says("1 at most, of 16 allowed"));
+    note(2);
+    browser.wait(&says("2 at most, of 16 allowed"));
+    assert_eq!(
+        browser.eval("document.querySelectorAll('#lanes .lane').length"),
+        3
+    );
+    if let Ok(folder) = std::env::var("RUNNER_VIEW_PICTURES") {
+        for width in WIDTHS {
+            browser.look(width, false);
+            let picture = BASE64.decode(browser.picture().as_bytes()).unwrap();
+            std::fs::write(format!("{folder}/growing-{width}.png"), picture).unwrap();
+        }
+    }
+    writer
+        .finish(RunEnd {
+            status: RunStatus::Finished,
+            ended_at_ms: 1_800_000_000_000,
+            summary_json: "{}".to_owned(),
+        })
+        .unwrap();
+    browser.wait("document.querySelector('[aria-label=\"Lanes over time\"] summary')");
+    assert_eq!(browser.complaints, [] as [String; 0]);
 }

@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use runner_store::{Annotation, Outcome, RunEnd, RunStatus};
+use runner_store::{Annotation, LaneMoment, LaneSample, Outcome, RunEnd, RunStatus};
 use serde_json::Value;
 use served::{Served, ask, row};
 
@@ -315,11 +315,24 @@ fn a_run_that_grows_is_told_until_it_ends() {
     writer.push(row("run-1", 30, 0, Outcome::Passed)).unwrap();
     writer.flush().unwrap();
     read_until("\"done\":\"61\"");
-    assert!(
-        served
-            .get("/runs/run-1")
-            .contains("data-events=\"/runs/run-1/live\"")
-    );
+    let page = served.get("/runs/run-1");
+    assert!(page.contains("data-events=\"/runs/run-1/live\""));
+    assert!(page.contains("<div id=\"lanes\"></div>"));
+    writer.lane_log().note(LaneMoment {
+        at_ms: 1000,
+        lanes: vec![LaneSample {
+            lane: "api.example/<script>".to_owned(),
+            in_flight: 3,
+            allowed: 7,
+            waiting: 1234,
+            refused: 2,
+        }],
+    });
+    read_until("event: lanes");
+    read_until("3 at most, of 7 allowed");
+    read_until("1,234 at most");
+    read_until("api.example/&lt;script&gt;");
+    assert!(!served.get("/runs/run-1").contains("api.example/<script>"));
     writer
         .finish(RunEnd {
             status: RunStatus::Finished,
@@ -328,4 +341,7 @@ fn a_run_that_grows_is_told_until_it_ends() {
         })
         .unwrap();
     read_until("event: end");
+    let page = served.get("/runs/run-1");
+    assert!(page.contains("<details><summary>Lanes over time</summary><div class=\"lanes\">"));
+    assert!(!served.get("/runs/run-2").contains("Lanes over time"));
 }

@@ -69,6 +69,10 @@ fn timeless(finished: &Finished, file: &str) -> String {
             Value::Object(fields) => {
                 // The id of a provider is a name, and so stays.
                 let is_row = fields.contains_key("testIdx");
+                // Those are the network's, which a replay doesn't have.
+                if is_row {
+                    fields.shift_remove("attempts");
+                }
                 for (name, value) in fields.iter_mut() {
                     let is_moment = OF_THE_MOMENT.contains(&name.as_str());
                     if is_moment && (name != "id" || is_row) {

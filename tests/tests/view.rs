@@ -11,6 +11,16 @@ tests:
   - { vars: { name: Ada }, assert: [{ type: contains, value: Ada }] }
 ";
 
+/// The id of the one run that is listed.
+fn only_run(viewed: &Viewed) -> String {
+    let list = viewed.page("/");
+    let id = list
+        .split("/runs/")
+        .nth(1)
+        .and_then(|it| it.split('"').next());
+    id.expect("a run is listed").to_owned()
+}
+
 #[test]
 fn a_run_is_served_to_whoever_opens_the_address_until_it_is_interrupted() {
     let evaluated = Run::new().config(CONFIG).arg("eval").finish();
@@ -65,5 +75,52 @@ fn the_lanes_of_a_run_are_seen_while_it_goes_on_and_afterwards() {
         "{page}"
     );
     assert!(page.contains("127.0.0.1"), "{page}");
+    viewed.end().expect_code(0);
+}
+
+/// A case whose first attempt was refused shows both, and what it waited; one that went well at once shows
+/// nothing of it, and its row has nothing of it.
+#[test]
+fn the_attempts_of_a_case_are_seen_where_there_was_more_than_one() {
+    let api = ModelApi::start();
+    let refuse = std::sync::atomic::AtomicBool::new(true);
+    api.rule(move |seen| {
+        let first = seen.last_user_message()? == "0"
+            && refuse.swap(false, std::sync::atomic::Ordering::Relaxed);
+        first.then(|| Answer::status(429).header("retry-after-ms", "20"))
+    });
+    let finished = Run::new()
+        .config("prompts: ['{{n}}']\nproviders: [openai:m]\ntests: tests.csv\n")
+        .numbered_tests(2)
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url())
+        .args(["eval", "-j", "1", "-o", "out.json"])
+        .finish();
+    finished.expect_code(0);
+    let rows = finished.json("out.json")["results"]["results"].take();
+    let attempts = rows[0]["attempts"].as_array().expect("attempts");
+    let told: Vec<_> = attempts
+        .iter()
+        .map(|it| {
+            (
+                it["attempt"].as_u64(),
+                it["status"].as_u64(),
+                it["ended"].as_str(),
+            )
+        })
+        .collect();
+    let expected = [
+        (Some(1), Some(429), Some("throttled")),
+        (Some(2), Some(200), Some("ok")),
+    ];
+    assert_eq!(told, expected);
+    assert!(rows[1].get("attempts").is_none(), "{}", rows[1]);
+    let viewed = Viewed::of(&finished.again());
+    let id = only_run(&viewed);
+    let page = viewed.page(&format!("/runs/{id}/cases/0/0"));
+    assert!(page.contains("<h2>Attempts and waits</h2>"), "{page}");
+    assert!(page.contains("429 throttled"), "{page}");
+    let other = viewed.page(&format!("/runs/{id}/cases/1/0"));
+    assert!(!other.contains("Attempts and waits"), "{other}");
     viewed.end().expect_code(0);
 }

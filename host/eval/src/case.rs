@@ -31,7 +31,7 @@ use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
 use crate::memory::{self, Account};
 use crate::plugins::Target;
-use crate::record::{CaseRecord, Conclusion, Outcome, Provenance};
+use crate::record::{CaseRecord, Conclusion, Outcome, Provenance, attempt};
 use crate::request::request;
 use crate::state::Given;
 use crate::stop::{Stop, within};
@@ -156,6 +156,7 @@ impl<'a> Draft<'a> {
         if has_prompt && case.test.output.is_none() {
             record.provenance = Some(provenance(scope.context.target(&case), &scope.meter));
         }
+        record.attempts = attempt::of(&scope.meter.attempts);
         if let Some(answer) = answer {
             record.latency_ms = answer.latency.as_millis() as u64;
             record.token_usage = answer.record.token_usage;

@@ -15,11 +15,13 @@ use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
 
+pub(crate) mod attempt;
 mod conclusion;
 mod question;
 pub(crate) mod size;
 mod test_case;
 
+pub use attempt::AttemptRecord;
 pub use conclusion::{Conclusion, NotPassed};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
@@ -80,6 +82,9 @@ pub struct CaseRecord {
     /// What produced this row; absent where no component ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// Its attempts and waits; empty where each request was answered at once, or none was sent.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub attempts: Vec<AttemptRecord>,
     /// What a person said of it. The store has it beside the row, and files have it here.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub annotation: Option<Annotation>,
@@ -122,6 +127,7 @@ impl CaseRecord {
             metadata: case.test.metadata.clone(),
             question: None,
             provenance: None,
+            attempts: Vec::new(),
             annotation: None,
         }
     }

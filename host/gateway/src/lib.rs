@@ -69,6 +69,7 @@ pub use policy::origin::{Naming, Origin, OriginPattern, PatternError, leads_up};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use process::{Peer, ProcessCall};
 pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};
+pub use stack::attempts::{Attempt, AttemptLog};
 pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies, Precedence};

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use runner_scheduler::{Class, LongWait, Next, Refusal};
 
+use self::attempts::Note;
 use self::ended::{Ended, classified};
 use self::fault::Fault;
 use self::flight::{Landed, Route};
@@ -39,6 +40,7 @@ use crate::wire::tokens::{Means, Tokens};
 /// Signs of a server's message that an error repeats.
 const SAID: usize = 200;
 
+pub(crate) mod attempts;
 mod ended;
 mod fault;
 mod flight;
@@ -296,18 +298,22 @@ impl Stack {
             None => None,
         };
         let mut turn = self.enter(passage, guess);
+        let (log, lane) = (passage.scope.attempts.as_deref(), turn.lane_name());
         let mut last = None;
         // What was worked until the last attempt ran out of time: a retry has the whole time again.
         let mut before = Duration::ZERO;
         for attempt in 1.. {
+            let mut note = Note::queued(log, &lane, attempt);
             if let Err(why) = passage.ledger.waiting(turn.wait()).await {
                 let ended = unsent(&turn, why, last)?;
                 return Ok((ended, claim.and_then(Claim::landed)));
             }
             claim.as_ref().map_or(Ok(()), Claim::attempt)?;
+            note.sent();
             let ended = self
                 .attempt(passage, attempt, before, claim.as_ref())
                 .await?;
+            note.ended(ended.status(), ended.class);
             if let Some(claim) = &claim {
                 claim.ended(ended.used());
             }
@@ -377,7 +383,7 @@ impl Stack {
         let class = ended.class;
         ended.hint.useless |=
             class != Class::Timeout && spent.worked.saturating_sub(before) >= passage.budget;
-        let status = ended.result.as_ref().ok().map(|response| response.status);
+        let status = ended.status();
         let origin = &outbound.lane().origin;
         tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");
         self.tell(

@@ -35,6 +35,7 @@ fn is_for_a_page(json: &str) -> bool {
 pub(crate) struct Record {
     pub(crate) repeat_index: u32,
     pub(crate) repeat_group: Option<String>,
+    pub(crate) attempts: Vec<Attempt>,
     pub(crate) prompt: Prompt,
     pub(crate) vars: Map<String, Value>,
     pub(crate) test_case: Value,
@@ -100,6 +101,33 @@ pub(crate) struct Part {
     pub(crate) pass: bool,
     pub(crate) score: Option<f64>,
     pub(crate) reason: String,
+}
+
+/// An attempt of a request, with what it waited for before.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Attempt {
+    pub(crate) lane: String,
+    #[serde(rename = "attempt")]
+    pub(crate) number: u32,
+    pub(crate) queued_ms: u64,
+    pub(crate) waited_ms: u64,
+    pub(crate) worked_ms: Option<u64>,
+    pub(crate) status: Option<u16>,
+    pub(crate) ended: Option<String>,
+}
+
+impl Attempt {
+    /// When it went out, or gave up waiting.
+    pub(crate) fn sent_ms(&self) -> u64 {
+        self.queued_ms.saturating_add(self.waited_ms)
+    }
+
+    /// When it was over.
+    pub(crate) fn end_ms(&self) -> u64 {
+        self.sent_ms()
+            .saturating_add(self.worked_ms.unwrap_or_default())
+    }
 }
 
 impl Record {

@@ -72,6 +72,7 @@ impl Host for GuestHost {
             tag: tag(self.scope.case),
             reservation: self.reservation.clone(),
             bodies: self.bodies.clone(),
+            attempts: Some(self.scope.meter.attempts.clone()),
         };
         let _held = self.hold(exchange.body.as_ref().map_or(0, Vec::len)).await;
         let open = self.scope.meter.open();

@@ -1,8 +1,10 @@
 //! What the calls of a case do together: what they used, and what they have under way.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use runner_gateway::AttemptLog;
 use runner_sandbox::CallUsage;
 use tokio::sync::watch;
 
@@ -11,6 +13,8 @@ use tokio::sync::watch;
 pub(crate) struct Meter {
     guest_cpu_us: AtomicU64,
     peak_memory: AtomicU64,
+    /// What became of their requests.
+    pub(crate) attempts: Arc<AttemptLog>,
     /// Exchanges under way.
     open: watch::Sender<u32>,
 }

@@ -115,6 +115,7 @@ impl CallScope {
             tag: tag(self.case),
             reservation: ask.reservation,
             bodies: Arc::new(CallBodies::of(self.memory.clone())),
+            attempts: Some(self.meter.attempts.clone()),
         };
         let open = self.meter.open();
         let result = self.context.gateway.ask(process_call, &scope).await;

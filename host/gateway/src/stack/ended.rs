@@ -29,6 +29,12 @@ pub(super) struct Ended {
 }
 
 impl Ended {
+    /// HTTP status, where there was a response.
+    pub(super) fn status(&self) -> Option<u16> {
+        let response = self.result.as_ref().ok();
+        response.map(|response| response.status)
+    }
+
     /// What it counts as in budgets.
     pub(super) fn used(&self) -> Used {
         match (&self.result, self.usage) {

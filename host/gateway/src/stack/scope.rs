@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::attempts::AttemptLog;
 use crate::admission::budget::Reservation;
 use crate::admission::scheduling::Scheduling;
 use crate::clock::WorkClock;
@@ -23,4 +24,6 @@ pub struct CallScope {
     pub reservation: Option<Arc<Reservation>>,
     /// Counts the answers that the call holds.
     pub bodies: Arc<CallBodies>,
+    /// Keeps what became of each attempt; `None`: nobody wants to know.
+    pub attempts: Option<Arc<AttemptLog>>,
 }

@@ -159,6 +159,19 @@ fn grading(passed: bool, score: f64, tone: f64, assert: &Value) -> Value {
               "metadata": { "renderedGradingPrompt": "[{\"role\":\"system\",\"content\":\"You grade answers.\"},{\"role\":\"user\",\"content\":\"Is it friendly?\"}]", "graderOutput": { "pass": true, "reason": "polite" } } }] })
 }
 
+/// What a case waited and tried, of every second test.
+fn attempts(test: u32) -> Value {
+    if !test.is_multiple_of(2) {
+        return json!([]);
+    }
+    let lane = "api.openai.com/gpt-4.1-mini";
+    json!([
+        { "lane": lane, "attempt": 1, "queuedMs": 2, "waitedMs": 1840, "workedMs": 310, "status": 429, "ended": "throttled" },
+        { "lane": lane, "attempt": 2, "queuedMs": 2152, "waitedMs": 4000, "workedMs": 2900, "status": 503, "ended": "transient" },
+        { "lane": lane, "attempt": 3, "queuedMs": 9052, "waitedMs": 1100, "workedMs": 1400, "status": 200, "ended": "ok" },
+    ])
+}
+
 fn row(day: u32, test: u32, column: u32) -> Row {
     let mut seed =
         u64::from(test * 3 + column + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ u64::from(day * 77);
@@ -203,7 +216,7 @@ fn row(day: u32, test: u32, column: u32) -> Row {
         "error": (outcome == Outcome::Error).then_some("the server did not answer within 30 s"),
         "errorCode": (outcome == Outcome::Error).then_some(if test.is_multiple_of(2) { "timeout" } else { "rate-limited" }),
         "tokenUsage": { "total": input + output, "prompt": input, "completion": output, "cached": 0, "numRequests": 1 },
-        "metadata": { "topic": TOPICS[(test % 3) as usize] },
+        "metadata": { "topic": TOPICS[(test % 3) as usize] }, "attempts": attempts(test),
         "provenance": { "plugin": "openai", "version": "0.1.0", "sha256": "75bfaa4f8443a0ed583dc757a25a0fb2100ff0a2febdad03e68defe990b097a1", "grantsDigest": "f3b1222d6ca7f6fa551d2726f3474d312ca81d93d135627f", "guestCpuUs": 412, "peakMemory": 1_310_720 } });
     Row {
         test_idx: test,

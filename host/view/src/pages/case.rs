@@ -18,6 +18,7 @@ use crate::site::{Column, LookedUp, Site};
 
 mod command;
 mod content;
+mod timeline;
 mod transcript;
 
 use content::{json, rendered};
@@ -60,6 +61,7 @@ pub(super) fn page(
                     (verdict(&row, &record))
                     (asked(&record))
                     (answered(&record))
+                    (timeline::section(&record.attempts))
                 }
                 aside {
                     (say(&at, &address, &row, &said))

@@ -61,6 +61,14 @@ fn tried() -> Option<Tried> {
     })
 }
 
+/// Leaves a picture of what the browser shows, where somebody wants to look at it.
+fn keep_picture(browser: &mut Browser, name: &str) {
+    if let Ok(folder) = std::env::var("RUNNER_VIEW_PICTURES") {
+        let picture = BASE64.decode(browser.picture().as_bytes()).unwrap();
+        std::fs::write(format!("{folder}/{name}.png"), picture).unwrap();
+    }
+}
+
 #[test]
 fn a_person_finds_reads_and_grades_by_keys() {
     let Some(mut tried) = tried() else { return };
@@ -127,6 +135,28 @@ fn a_person_finds_reads_and_grades_by_keys() {
     assert_eq!(browser.complaints, [] as [String; 0]);
 }
 
+/// Every page, by a name for its picture.
+fn pages(old: &str, new: &str) -> [(&'static str, String); 13] {
+    [
+        ("runs", "/".to_owned()),
+        ("run", format!("/runs/{new}")),
+        (
+            "filtered",
+            format!("/runs/{new}?verdict=failed&sort=-latency&latency-from=300&hide=0"),
+        ),
+        ("lanes", format!("/runs/{new}")),
+        ("case", format!("/runs/{new}/cases/2/0")),
+        ("attempts", format!("/runs/{new}/cases/2/0")),
+        ("answer", format!("/runs/{new}/cases/0/0")),
+        ("error", format!("/runs/{new}?verdict=error")),
+        ("compare", format!("/compare?run={old}&run={new}")),
+        ("columns", format!("/compare?run={new}&left=0&right=2")),
+        ("trend", format!("/runs/{new}/trend")),
+        ("agreement", format!("/runs/{new}/agreement")),
+        ("missing", "/nothing".to_owned()),
+    ]
+}
+
 #[test]
 fn every_page_fits_every_width_and_nothing_is_refused() {
     let Some(mut tried) = tried() else { return };
@@ -143,43 +173,25 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
         "location.pathname === '/compare' && document.querySelector('article ins, article del')",
     );
 
-    let pages = [
-        ("runs", "/".to_owned()),
-        ("run", format!("/runs/{new}")),
-        (
-            "filtered",
-            format!("/runs/{new}?verdict=failed&sort=-latency&latency-from=300&hide=0"),
-        ),
-        ("lanes", format!("/runs/{new}")),
-        ("case", format!("/runs/{new}/cases/2/0")),
-        ("answer", format!("/runs/{new}/cases/0/0")),
-        ("error", format!("/runs/{new}?verdict=error")),
-        ("compare", format!("/compare?run={old}&run={new}")),
-        ("columns", format!("/compare?run={new}&left=0&right=2")),
-        ("trend", format!("/runs/{new}/trend")),
-        ("agreement", format!("/runs/{new}/agreement")),
-        ("missing", "/nothing".to_owned()),
-    ];
-    let pictures = std::env::var("RUNNER_VIEW_PICTURES").ok();
-    for (name, path) in &pages {
+    for (name, path) in pages(old, new) {
         browser.open(&format!("{root}{path}"));
         browser.wait("!document.querySelector('[data-load]')");
-        if *name == "lanes" {
+        if name == "lanes" {
             browser
                 .eval("document.querySelector('[aria-label=\"Lanes over time\"] summary').click()");
             browser.wait("document.querySelector('.lane svg').getBoundingClientRect().height > 20");
         }
         for width in WIDTHS {
             browser.look(width, width == 820);
+            if name == "attempts" {
+                browser.eval("document.querySelector('[aria-label=\"Attempts and waits\"]').scrollIntoView()");
+            }
             let over = browser.eval("document.documentElement.scrollWidth - innerWidth");
             assert!(
                 over.as_f64().unwrap() <= 0.0,
                 "{name} is wider than {width}: {over}"
             );
-            if let Some(folder) = &pictures {
-                let picture = BASE64.decode(browser.picture().as_bytes()).unwrap();
-                std::fs::write(format!("{folder}/{name}-{width}.png"), picture).unwrap();
-            }
+            keep_picture(browser, &format!("{name}-{width}"));
         }
         assert_eq!(
             browser.eval(
@@ -229,12 +241,9 @@ fn the_lanes_of_a_run_that_goes_on_change_on_its_page() {
         browser.eval("document.querySelectorAll('#lanes .lane').length"),
         3
     );
-    if let Ok(folder) = std::env::var("RUNNER_VIEW_PICTURES") {
-        for width in WIDTHS {
-            browser.look(width, false);
-            let picture = BASE64.decode(browser.picture().as_bytes()).unwrap();
-            std::fs::write(format!("{folder}/growing-{width}.png"), picture).unwrap();
-        }
+    for width in WIDTHS {
+        browser.look(width, false);
+        keep_picture(browser, &format!("growing-{width}"));
     }
     writer
         .finish(RunEnd {

@@ -80,6 +80,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         metadata: map(&row["metadata"]),
         question: None,
         provenance: None,
+        attempts: Vec::new(),
         annotation: annotation(&row),
     })
 }

@@ -10,6 +10,7 @@
 //! - [`Viewer`] listens on the loopback interface, lets one browser in, and serves until it is told
 //!   to end;
 //! - [`pairing`] says which columns and cases of two runs are the same one;
+//! - [`markdown`] makes HTML of an answer that can do nothing;
 //! - [`significance`] says whether they differ by more than chance.
 //!
 //! What models and datasets say is hostile. It stands on a page as text or as Markdown of which
@@ -24,7 +25,7 @@ mod door;
 mod facts;
 mod folder;
 mod live;
-mod markdown;
+pub mod markdown;
 mod pages;
 pub mod pairing;
 mod record;

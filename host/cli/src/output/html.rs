@@ -2,15 +2,16 @@
 //!
 //! One file that needs nothing else: no network, no server, no library. What models wrote is
 //! hostile: it stands as JSON in a data block, with `<` escaped so that nothing in it can end
-//! the block; the script puts it on the page as text only; and a content security policy lets
-//! nothing run or load but this script and this style, by their hashes. Characters that could
-//! make a text read as another are replaced as in a terminal.
+//! the block; the script puts it on the page as text only; answers that are Markdown stand in templates
+//! beside it, made harmless as in the viewer (`answers`); and a content security policy lets
+//! nothing run or load but this script and this style, by their hashes, and pictures that an answer itself
+//! holds. Characters that could make a text read as another are replaced as in a terminal.
 //!
 //! The charts are drawn here, so that they are there without a script. A browser can't hold a
 //! million rows, so a page has [`MAX_CASES`] cases and [`MAX_BYTES`] of them at most, those that did not pass
 //! before the others, and says so; sums and charts are always of all. Records are read one by one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 
 use base64::Engine as _;
@@ -25,6 +26,7 @@ use crate::figures;
 use crate::findings::text_of;
 use crate::visible;
 
+mod answers;
 mod charts;
 
 /// Cases on a page: what browsers still search in an instant.
@@ -50,6 +52,7 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
          {PAGE_MARK}\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>",
         policy(),
@@ -64,8 +67,10 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         data(&json!(run.summary.run_id)),
         data(&columns(run.columns))
     )?;
-    let left_out = cases(out, run)?;
+    let (page, left_out) = cases(out, run)?;
     writeln!(out, "\n],\n\"leftOut\":{}}}\n</script>", data(&left_out))?;
+    let room = MAX_BYTES.saturating_sub(page.bytes);
+    answers::write(out, run, &page.places, room)?;
     writeln!(out, "<script>{SCRIPT}</script>\n</body>\n</html>")?;
     Ok(())
 }
@@ -99,7 +104,7 @@ const CONTROLS: &str = "\
 fn policy() -> String {
     let hash = |content: &str| STANDARD.encode(Sha256::digest(content.as_bytes()));
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
         hash(SCRIPT),
         hash(STYLE)
     )
@@ -230,9 +235,9 @@ fn columns(columns: &[ColumnRecord]) -> Value {
     columns.iter().map(column).collect()
 }
 
-/// Writes the cases as items of a list; gives the sentence about those that are left out. Where not all have room
-/// the records are read twice: what passed can be missed.
-fn cases(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<Value> {
+/// Writes the cases as items of a list; gives those that are there, and the sentence about those that are left out.
+/// Where not all have room the records are read twice: what passed can be missed.
+fn cases(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<(CasesOnPage, Value)> {
     let all = run.summary.total - run.summary.not_run().min(run.summary.total);
     let mut page = CasesOnPage::default();
     let fits = all <= MAX_CASES && fit(run)?;
@@ -250,7 +255,7 @@ fn cases(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<Value> {
             }
         }
     }
-    Ok(match all.saturating_sub(page.count) {
+    let left_out = match all.saturating_sub(page.count) {
         0 => Value::Null,
         rest => {
             let (shown, rest) = (figures::count(page.count), figures::count(rest));
@@ -260,7 +265,8 @@ fn cases(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<Value> {
                  can't hold them. Sums and charts are of all cases. The whole: runner export {id} -o results.jsonl"
             ))
         }
-    })
+    };
+    Ok((page, left_out))
 }
 
 fn has_passed(record: &CaseRecord) -> bool {
@@ -286,6 +292,8 @@ fn fit(run: &Run<'_>) -> anyhow::Result<bool> {
 struct CasesOnPage {
     count: u64,
     bytes: usize,
+    /// Test and column of each.
+    places: HashSet<(u32, u32)>,
 }
 
 impl CasesOnPage {
@@ -304,6 +312,7 @@ impl CasesOnPage {
         write!(out, "{separator}{case}")?;
         self.count += 1;
         self.bytes += case.len();
+        self.places.insert((record.test_idx, record.prompt_idx));
         Ok(true)
     }
 }
@@ -311,7 +320,7 @@ impl CasesOnPage {
 /// A case as the script wants it; every text safe to show.
 fn case(record: &CaseRecord, run_id: &str) -> Value {
     let (test, column) = (record.test_idx, record.prompt_idx);
-    let rest = format!("… cut: runner show {run_id} --test {test} --column {column}");
+    let rest = rest(record, run_id);
     let shown = |text: &str| shown(text, &rest);
     let vars = record.vars.iter();
     let vars: Vec<Value> = vars
@@ -351,7 +360,7 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
         "outcome": record.conclusion.outcome().word(),
         "score": record.conclusion.score(),
         "prompt": shown(&record.prompt.raw),
-        "output": response.map(|response| shown(&text_of(&response.output))),
+        "output": answer(record, run_id),
         "reasoning": response.and_then(|response| response.reasoning.as_deref()).map(shown),
         "error": record.conclusion.error().filter(|_| graded.is_none()).map(shown),
         "errorCode": record.conclusion.code().map(|code| shown(&code.word())),
@@ -385,6 +394,18 @@ fn assertion(component: &ComponentRecord, shown: &dyn Fn(&str) -> String) -> Val
             "name": shown(&part.name), "pass": part.pass, "score": part.score, "reason": shown(&part.reason),
         })).collect::<Vec<_>>(),
     })
+}
+
+/// The answer as the page shows it.
+fn answer(record: &CaseRecord, run_id: &str) -> Option<String> {
+    let response = record.response.as_ref()?;
+    Some(shown(&text_of(&response.output), &rest(record, run_id)))
+}
+
+/// What stands where a text of a case is cut.
+fn rest(record: &CaseRecord, run_id: &str) -> String {
+    let (test, column) = (record.test_idx, record.prompt_idx);
+    format!("… cut: runner show {run_id} --test {test} --column {column}")
 }
 
 /// A text cut and safe to show; `rest` stands where something was cut off.

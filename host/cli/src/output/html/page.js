@@ -1,7 +1,8 @@
 "use strict";
 // The matrix of cases: filter, search, pages, and one case in full.
 //
-// Whatever comes from the data is put on the page as text (textContent), never as markup.
+// Whatever comes from the data is put on the page as text (textContent), never as markup. An answer that is
+// Markdown has a template, which the program has made harmless; r shows the answer as it is.
 // Everything works from the keyboard: cells are buttons, a case is a dialog (Escape closes it,
 // arrows go to the next one), and / jumps to the search.
 (() => {
@@ -140,6 +141,24 @@
     return box;
   };
 
+  // An answer as Markdown, if it has a template, and as it is.
+  const answer = (entry) => {
+    const raw = element("pre", "raw", entry.output);
+    const template = by("answer-" + entry.test + "-" + entry.column);
+    if (!template) return [element("h3", "", "Answer"), raw];
+    const head = element("h3", "", "Answer ");
+    const button = element("button", "switch", "Raw or rendered (r)");
+    button.type = "button";
+    button.addEventListener("click", raw_or_rendered);
+    head.append(button);
+    const both = element("div", "both");
+    const rendered = element("div", "markdown");
+    rendered.append(document.importNode(template.content, true));
+    both.append(rendered, raw);
+    return [head, both];
+  };
+  const raw_or_rendered = () => document.body.classList.toggle("is-raw");
+
   const detail = by("detail");
   const open = (at) => {
     const entry = state.shown[at];
@@ -164,7 +183,7 @@
     if (entry.vars.length) section("Variables", entry.vars.map(([name, value]) => name + " = " + value).join("\n"));
     section("Prompt", entry.prompt);
     section("Reasoning", entry.reasoning);
-    section("Answer", entry.output);
+    if (entry.output !== null) parts.push(...answer(entry));
     section("Error", entry.error === null ? null : (entry.errorCode ? entry.errorCode + ": " : "") + entry.error);
     if (entry.assertions.length) {
       parts.push(element("h3", "", "Assertions"), ...entry.assertions.map(assertion));
@@ -196,6 +215,7 @@
     if (detail.open) {
       if (event.key === "ArrowLeft") open(state.open - 1);
       if (event.key === "ArrowRight") open(state.open + 1);
+      if (event.key === "r") raw_or_rendered();
       return;
     }
     const typing = document.activeElement && ["INPUT", "SELECT"].includes(document.activeElement.tagName);

@@ -168,6 +168,21 @@ fn no_hostile_answer_becomes_markup_of_a_page_or_a_report() -> anyhow::Result<()
     Ok(())
 }
 
+#[test]
+fn an_answer_that_is_markdown_is_on_the_page_as_both() -> anyhow::Result<()> {
+    let marked = "**Yes** [x](javascript:alert(1)) <b>n</b>";
+    let records = vec![
+        record(0, 0, Outcome::Passed, marked),
+        record(0, 1, Outcome::Passed, "mere text"),
+    ];
+    let page = written("out.html", &Kept(records))?;
+    let template = "<template id=\"answer-0-0\"><p><strong>Yes</strong> <a href=\"#\">x</a> &lt;b&gt;n&lt;/b&gt;</p>\n</template>\n";
+    assert!(page.contains(template), "{page}");
+    assert_eq!(page.matches("<template ").count(), 1);
+    assert_eq!(data(&page)["cases"][0]["output"], marked);
+    Ok(())
+}
+
 /// One record, so many times, and then another.
 struct Many(String, usize, String);
 

@@ -340,3 +340,106 @@ fn metrics_of_members_count_with_the_weight_of_their_set() {
     let case = grade(&checks, None, vec![named(1.0), named(0.0)]);
     assert_eq!(case.record.named_score_weights["tone"], json!(4.0));
 }
+
+#[test]
+fn the_best_of_an_any_set_counts_wherever_it_stands_and_if_all_are_below_zero() {
+    let checks = || [any(vec![assertion(1.0), assertion(1.0)], None)];
+    for (scores, best) in [([0.75, 0.25], 0.75), ([-2.0, -1.0], -1.0)] {
+        let grades = scores.map(|score| graded(true, score, "")).into();
+        let case = grade(&checks(), None, grades);
+        assert_eq!(json!(case.record.score), json!(best));
+    }
+}
+
+#[test]
+fn an_any_set_of_which_nothing_counted_fails_nobody() {
+    let checks = [any(vec![assertion(1.0)], None), Check::One(assertion(1.0))];
+    let mut skipped = graded(true, 0.0, "skipped");
+    skipped.component.skipped = true;
+    let case = grade(&checks, None, vec![skipped, graded(true, 1.0, "")]);
+    let set = &case.record.component_results[0];
+    let reason = "No assertion of the set counted";
+    assert_eq!((set.pass, &*set.reason), (true, reason));
+    assert_eq!(case.conclusion().outcome(), Outcome::Passed);
+}
+
+#[test]
+fn a_score_that_a_grader_gives_under_its_own_metric_or_that_of_its_set_counts_once() {
+    let mut checks = [set(vec![assertion(1.0)], 3.0, None)];
+    if let Check::Set { metric, .. } = &mut checks[0] {
+        *metric = Some("whole".to_owned());
+    }
+    let mut one = graded(true, 1.0, "");
+    one.metric = Some("own".to_owned());
+    for name in ["own", "whole", "other"] {
+        one.component.named_scores.insert(name.into(), 0.5.into());
+    }
+    let case = grade(&checks, None, vec![one]);
+    let scores = json!({ "own": 1.0, "other": 0.5, "whole": 1.0 });
+    assert_eq!(json!(case.record.named_scores), scores);
+    let weights = json!({ "own": 3.0, "other": 3.0, "whole": 3.0 });
+    assert_eq!(json!(case.record.named_score_weights), weights);
+}
+
+#[test]
+fn a_check_passed_by_itself_whatever_it_weighs_unless_it_was_skipped() {
+    let one = Check::One(assertion(0.0));
+    assert_eq!(passed(&one, &[graded(true, 1.0, "")]), Some(true));
+    assert_eq!(passed(&one, &[graded(false, 0.0, "")]), Some(false));
+    let mut skipped = graded(true, 0.0, "skipped");
+    skipped.component.skipped = true;
+    assert_eq!(passed(&one, &[skipped]), None);
+    let members = vec![assertion(1.0), assertion(0.0)];
+    let all = set(members, 0.0, None);
+    let grades = |first: bool| [graded(first, 0.0, ""), graded(false, 0.0, "")];
+    assert_eq!(passed(&all, &grades(true)), Some(true));
+    assert_eq!(passed(&all, &grades(false)), Some(false));
+}
+
+#[test]
+fn a_score_counts_up_to_a_million_millions_and_if_it_is_a_number() {
+    assert_eq!(beyond([0.0, 1e12, -1e12]), None);
+    let wrong =
+        |score: &str| format!("the score {score} is beyond 1e12, the largest one that counts");
+    for (score, shown) in [
+        (1.5e12, "1.5e12"),
+        (-1.5e12, "-1.5e12"),
+        (f64::INFINITY, "inf"),
+        (f64::NAN, "NaN"),
+    ] {
+        assert_eq!(beyond([1.0, score, 2.0]), Some(wrong(shown)));
+    }
+}
+
+#[test]
+fn a_grade_has_at_most_a_thousand_named_scores_with_names_of_a_kilobyte() {
+    let named = |many: usize, bytes: usize| vec![("n".repeat(bytes), 1.0); many];
+    assert_eq!(overnamed(&[]), None);
+    assert_eq!(overnamed(&named(1_000, 1_024)), None);
+    assert_eq!(
+        overnamed(&named(1_001, 1)).as_deref(),
+        Some("the grade has 1001 named scores, 1000 are allowed")
+    );
+    let mut one_long = named(3, 5);
+    one_long[1].0 = "n".repeat(1_025);
+    assert_eq!(
+        overnamed(&one_long).as_deref(),
+        Some("the name of a score has 1025 bytes, 1024 are allowed")
+    );
+}
+
+#[test]
+fn of_assertions_that_could_not_be_graded_the_one_without_budget_says_how_the_case_ended() {
+    let broken = |code: FailureCode| {
+        let mut one = graded(false, 0.0, "not graded");
+        one.component.error_code = Some(code);
+        one
+    };
+    let checks = [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
+    let grades = vec![
+        broken(FailureCode::read("C101")),
+        broken(FailureCode::Budget),
+    ];
+    let case = grade(&checks, None, grades);
+    assert_eq!(case.conclusion().outcome(), Outcome::BudgetExceeded);
+}

@@ -214,6 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn what_the_assertions_said_is_a_grade_and_everything_else_is_none() {
+        for (outcome, is_graded) in [
+            (Outcome::Passed, true),
+            (Outcome::Failed, true),
+            (Outcome::Error, false),
+            (Outcome::BudgetExceeded, false),
+            (Outcome::Cancelled, false),
+        ] {
+            let conclusion = Conclusion::foreign(outcome, 0.5, Some("why".to_owned()));
+            assert_eq!(conclusion.is_graded(), is_graded, "{outcome:?}");
+            assert_eq!((conclusion.outcome(), conclusion.score()), (outcome, 0.5));
+        }
+    }
+
+    #[test]
     fn a_row_that_contradicts_itself_ended_as_its_outcome_says() {
         let row = |outcome: &str| {
             let row = json!({ "score": 0.5, "success": false, "error": "why", "failureReason": 2,

@@ -67,6 +67,17 @@ fn tokens(record: &CaseRecord) -> u64 {
         .map_or(0, |it| it.tokens_used.total)
 }
 
+/// With how many it was compared; nothing of one that never will be.
+fn among(record: &CaseRecord) -> Option<usize> {
+    let grading = record.grading_result.as_ref()?;
+    Some(grading.before_comparison.as_ref()?.among)
+}
+
+fn reason(record: &CaseRecord) -> &str {
+    let grading = record.grading_result.as_ref();
+    &grading.expect("graded").reason
+}
+
 #[test]
 fn who_is_chosen_keeps_its_grade_and_the_others_fail_with_nothing() {
     let said = [verdict(&[0, 1], Some(1))];
@@ -91,6 +102,8 @@ fn who_is_chosen_keeps_its_grade_and_the_others_fail_with_nothing() {
     );
     assert_eq!(chosen_and_bad.conclusion.error(), Some("as graded"));
     assert_eq!((tokens(&loser), tokens(&winner)), (7, 0), "counted once");
+    assert_eq!(reason(&winner), "as graded");
+    assert_eq!(among(&winner), Some(2));
 }
 
 #[test]
@@ -101,13 +114,13 @@ fn an_answer_that_nothing_else_grades_has_the_score_of_the_choice() {
         (winner.conclusion.outcome(), winner.conclusion.score()),
         (Outcome::Passed, 1.0)
     );
-    let grading = winner.grading_result.expect("graded");
-    assert_eq!(grading.reason, "All assertions passed");
+    assert_eq!(reason(&winner), "All assertions passed");
     let loser = settled(graded(1, &[]), &said);
     assert_eq!(
         (loser.conclusion.outcome(), loser.conclusion.score()),
         (Outcome::Failed, 0.0)
     );
+    assert_eq!(loser.conclusion.error(), Some("1 false"));
 }
 
 #[test]
@@ -142,9 +155,29 @@ fn a_comparison_that_could_not_be_made_is_an_error_of_every_row() {
             (outcome, Some(&code))
         );
         assert!(row.response.is_some(), "the answer is kept");
-        let before = row.grading_result.and_then(|it| it.before_comparison);
-        assert_eq!(before.map(|it| it.among), Some(0), "it was not compared");
+        assert_eq!(among(&row), Some(0), "it was not compared");
     }
+}
+
+#[test]
+fn a_comparison_without_weight_that_could_not_be_made_keeps_nobody_waiting() {
+    let mut said = verdict(&[0, 1], None);
+    said.weight = 0.0;
+    for component in said.components.values_mut() {
+        component.error_code = Some(FailureCode::read("C101"));
+    }
+    let row = settled(graded(0, &[1.0]), &[said]);
+    assert_eq!(row.conclusion.outcome(), Outcome::Passed);
+    assert_eq!(among(&row), Some(2));
+}
+
+#[test]
+fn an_answer_that_is_left_out_is_not_compared_later() {
+    let mut record = graded(0, &[1.0]);
+    assert_eq!(among(&record), Some(0));
+    leave_out(&mut record);
+    assert_eq!(among(&record), None);
+    assert_eq!(reopened(record), None);
 }
 
 #[test]
@@ -192,6 +225,66 @@ fn the_highest_score_wins_and_of_equal_ones_the_first() {
     };
     assert_eq!(winner(&high, &[&[0.5], &[0.7]]), None);
     assert_eq!(winner(&high, &[&[0.5], &[0.8]]), Some(1));
+}
+
+/// The grade of an answer whose assertions gave these scores, by their types.
+fn typed(scores: &[(&str, f64)]) -> GradingRecord {
+    let plain: Vec<f64> = scores.iter().map(|(_, score)| *score).collect();
+    let mut grading = graded(0, &plain).grading_result.expect("graded");
+    for (component, (kind, _)) in grading.component_results.iter_mut().zip(scores) {
+        component.assertion = json!({ "type": kind }).into();
+    }
+    grading
+}
+
+#[test]
+fn scores_count_with_the_weight_of_their_type_and_sets_and_skipped_ones_not_at_all() {
+    let rule = |method| HighestScore {
+        method,
+        weights: [("contains".to_owned(), 3.0)].into(),
+        threshold: None,
+    };
+    let kinds = [
+        ("assert-set", 0.9),
+        ("equals", 0.5),
+        ("contains", 0.25),
+        ("equals", 0.9),
+    ];
+    let mut grading = typed(&kinds);
+    grading.component_results[3].skipped = true;
+    let scores = |grading: &GradingRecord| {
+        let methods = [Method::Sum, Method::Average];
+        json!(methods.map(|method| score(&rule(method), grading)))
+    };
+    assert_eq!(scores(&grading), json!([1.25, 0.3125]));
+    assert_eq!(scores(&typed(&[])), json!([0.0, 0.0]));
+}
+
+#[test]
+fn each_answer_is_told_how_far_it_was_from_the_highest_score() {
+    let rows = [
+        (0, typed(&[("equals", 0.5)])),
+        (3, typed(&[("equals", 0.75)])),
+    ];
+    let reasons = |threshold| {
+        let rule = HighestScore {
+            threshold,
+            ..HighestScore::default()
+        };
+        let said = highest(&rule, &rows, &json!({ "type": "max-score" }).into());
+        let said = said.into_iter();
+        said.map(|(column, it)| (column, it.score, it.reason))
+            .collect::<Vec<_>>()
+    };
+    let behind = "Does not have the highest score of the row: 0.500, the highest is 0.750";
+    let best = "Has the highest score of the row: 0.750";
+    let loser = (0, 0.0, behind.to_owned());
+    assert_eq!(
+        reasons(Some(0.75)),
+        [loser.clone(), (3, 1.0, best.to_owned())]
+    );
+    let low = "Has the highest score of the row, 0.750, which is below 0.8";
+    assert_eq!(reasons(Some(0.8)), [loser, (3, 0.0, low.to_owned())]);
 }
 
 proptest! {

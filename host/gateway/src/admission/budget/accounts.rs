@@ -36,7 +36,7 @@ struct Open {
     presumed_cost: u64,
     /// What its attempts used.
     used: Tokens,
-    attempts: u32,
+    was_sent: bool,
     on_wire: bool,
 }
 
@@ -233,7 +233,7 @@ impl Accounts {
             presumed,
             presumed_cost,
             used: Tokens::default(),
-            attempts: 0,
+            was_sent: false,
             on_wire: false,
         };
         self.open.insert(id, open);
@@ -245,13 +245,13 @@ impl Accounts {
     /// If the claim is not open.
     pub(super) fn attempt(&mut self, id: ClaimId) -> Result<(), Exceeded> {
         let open = &self.open[&id];
-        if open.attempts == 0 {
+        if !open.was_sent {
             self.give_back(id, [true, false, false]);
         } else if let Some(exceeded) = self.no_retry(id, open) {
             return Err(exceeded);
         }
         let open = self.open.get_mut(&id).expect("it was just there");
-        open.attempts += 1;
+        open.was_sent = true;
         open.on_wire = true;
         spend(&mut self.list, &open.want.accounts, [1, 0, 0]);
         Ok(())
@@ -311,7 +311,7 @@ impl Accounts {
         let is_owed = self
             .open
             .get(&id)
-            .is_some_and(|open| open.want.has_cost && open.attempts > 0);
+            .is_some_and(|open| open.want.has_cost && open.was_sent);
         if !is_owed {
             self.release(id);
         }

@@ -5,6 +5,7 @@ use crate::admission::budget::Price;
 use crate::admission::tokens::{Guess, USUAL_OUTPUT};
 
 mod interleavings;
+mod retries;
 
 const NANO: u64 = 1_000_000_000;
 
@@ -399,6 +400,27 @@ fn what_is_cut_off_on_the_wire_counts_as_guessed_and_before_it_as_nothing() {
     bench.accounts.attempt(sent).expect("reserved");
     bench.accounts.release(sent);
     assert_eq!((bench.spent(), bench.reserved()), ([1, 100, 0], [0, 0, 0]));
+    bench.price = Some(Price::per_token(0.001));
+    let priced = bench.granted(1, guess(Some(90)));
+    bench.accounts.attempt(priced).expect("reserved");
+    bench.accounts.release(priced);
+    assert_eq!(bench.spent(), [2, 200, NANO / 10]);
+}
+
+#[test]
+fn who_has_room_does_not_pass_an_earlier_one_that_waits_for_room_elsewhere() {
+    let mut bench = Bench::new(budget(None, Some(10_000), None));
+    let run = bench.payers.clone();
+    let owner = Owner::Provider("small".to_owned());
+    let small = bench.accounts.open(owner, budget(None, Some(100), None));
+    bench.payers.push(small);
+    let first = bench.granted(0, guess(Some(90)));
+    let waits = bench.line_up("acme", lane(1), guess(Some(90)));
+    bench.payers = run;
+    let behind = bench.line_up("acme", lane(2), guess(Some(1)));
+    assert_eq!(bench.decided(), []);
+    bench.accounts.release(first);
+    assert_eq!(bench.decided(), [waits, behind].map(|id| (id, Ok(()))));
 }
 
 #[test]

@@ -232,13 +232,13 @@ impl<C: Clone, A> RunState<C, A> {
         self.closing == Closing::Done
     }
 
-    /// Nothing is in flight, nothing will start, every row was read, and the store has taken every row
-    /// or will take none.
+    /// Nothing is in flight, nothing will start, every row was read, what was held has been handed back,
+    /// and the store has taken every row or will take none.
     fn is_settled(&self) -> bool {
         self.is_quiet()
             && self.reading != Reading::Rest
             && self.store != StoreState::Behind
-            && (self.rows.is_empty() && self.abandoning != Abandoning::UnderWay)
+            && self.abandoning != Abandoning::UnderWay
     }
 
     /// Why the run ended; meaningful once [`Self::is_over`].

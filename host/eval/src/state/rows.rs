@@ -69,11 +69,6 @@ impl<A> Rows<A> {
             .flat_map(|row| row.held.into_values())
             .collect()
     }
-
-    /// Whether nothing is held.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.values().all(|row| row.held.is_empty())
-    }
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ fn full(bounds: Bounds) -> State {
     let mut commands = state.on(Duration::ZERO, Input::Wake);
     let mut next = 0;
     while commands.last() == Some(&Command::Next) {
+        assert!((next as usize) < bounds.slots, "it is full");
         commands = state.on(Duration::ZERO, Input::Next(Some(planned(id(next)))));
         next += 1;
     }
@@ -166,6 +167,10 @@ fn the_code_for_the_end_is_cut_off_when_time_is_up_unless_it_was_before() {
     late.on(5 * SECOND, Input::Wake);
     assert_eq!(late.on(6 * SECOND, ended(id(0))), [Command::Close]);
     assert_eq!(late.wake(), None);
+    let mut on_time = full(limit);
+    let cut = [Command::Abort(End::TimeLimit), Command::Close];
+    assert_eq!(on_time.on(5 * SECOND, ended(id(0))), cut);
+    assert_eq!(on_time.wake(), None);
 }
 
 #[test]
@@ -407,7 +412,7 @@ fn a_long_conversation_does_not_bring_the_whole_plan_into_memory() {
     let mut state = State::new(bounds(2));
     let mut commands = state.on(Duration::ZERO, Input::Wake);
     let mut came = 0;
-    while commands.last() == Some(&Command::Next) {
+    while commands.last() == Some(&Command::Next) && came as usize <= LOOKAHEAD + 1 {
         let next = Planned {
             needs: Some(turn.clone()),
             ..planned(id(came))

@@ -135,3 +135,36 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
     assert_eq!(turns[1]["output"], "fine");
     assert_eq!(turns[1]["metadata"], json!({}));
 }
+
+#[test]
+fn what_was_left_and_what_is_given_is_told_to_who_counts_the_memory() {
+    let strand = Strand::Conversation {
+        column: 0,
+        id: None,
+        of_data: None,
+        repeat: 0,
+    };
+    let needs = Needs {
+        alone: false,
+        reads: vec![strand.clone(), Strand::Register("r".into())],
+        writes: vec![strand, Strand::Register("r".into())],
+    };
+    let mut carried = Carried::default();
+    assert_eq!(Given::default().values().count(), 0);
+    assert!(Given::default().is_empty());
+    let left = Left::of(&needs, &said("first".into())).expect("an output");
+    let values: Vec<Value> = left.values().cloned().collect();
+    assert_eq!(
+        (&values[0]["output"], &values[1..]),
+        (&json!("first"), &[json!("first")][..])
+    );
+    carried.keep(id(0), left);
+    let given = carried.give(id(1), Some(&needs));
+    assert!(!given.is_empty());
+    assert!(given.values().eq(&values));
+    let left = Left::of(&needs, &said("second".into())).expect("an output");
+    let lost = left.lost();
+    assert_eq!(lost.values().count(), 0);
+    carried.keep(id(1), lost);
+    assert_eq!(carried.give(id(2), Some(&needs)).values().count(), 0);
+}

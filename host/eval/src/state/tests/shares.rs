@@ -41,20 +41,67 @@ fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
 
 #[test]
 fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
-    let case = |row, provider| Planned {
-        provider,
-        ..planned(at(row, provider))
-    };
-    let mut state = State::new(bounds(4));
+    for compared in [None, Some(1)] {
+        let case = |row, provider| Planned {
+            provider,
+            compared_among: compared.filter(|_| provider == 1),
+            ..planned(at(row, provider))
+        };
+        let mut state = State::new(bounds(4));
+        state.on(Duration::ZERO, Input::Wake);
+        for (row, provider) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            state.on(Duration::ZERO, Input::Next(Some(case(row, provider))));
+        }
+        for row in [0, 1] {
+            state.on(SECOND, ended(at(row, 1)));
+        }
+        let commands = state.on(SECOND, Input::Next(Some(case(2, 0))));
+        assert_eq!(commands, [Command::Next], "the other's next may follow");
+    }
+}
+
+/// A run into which a case of each of these providers has come, none of which has ended.
+fn came(slots: usize, providers: &[ProviderNumber]) -> State {
+    let mut state = State::new(bounds(slots));
     state.on(Duration::ZERO, Input::Wake);
-    for (row, provider) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-        state.on(Duration::ZERO, Input::Next(Some(case(row, provider))));
+    for (row, provider) in (0..).zip(providers) {
+        let case = Planned {
+            provider: *provider,
+            ..planned(id(row))
+        };
+        let commands = state.on(Duration::ZERO, Input::Next(Some(case)));
+        assert_eq!(commands.last(), Some(&Command::Next));
     }
-    for row in [0, 1] {
-        state.on(SECOND, ended(at(row, 1)));
+    state
+}
+
+#[test]
+fn who_has_less_than_its_share_goes_first_when_no_further_case_comes_too() {
+    let mut state = came(6, &[0, 1, 2, 0, 1, 0, 0, 1, 1]);
+    let commands = state.on(SECOND, Input::Next(None));
+    assert_eq!(commands[0], Command::Admit(id(5)), "nobody else wants it");
+    state.on(SECOND, Input::Store(StoreState::Behind));
+    state.on(SECOND, ended(id(0)));
+    state.on(SECOND, ended(id(1)));
+    let commands = state.on(SECOND, Input::Store(StoreState::Ready));
+    let admitted = commands.iter().filter_map(|command| match command {
+        Command::Admit(id) => Some(*id),
+        _ => None,
+    });
+    assert_eq!(admitted.collect::<Vec<_>>(), [id(7), id(6)]);
+}
+
+#[test]
+fn a_run_whose_last_cases_wait_for_the_store_can_be_stopped() {
+    let mut state = came(4, &[0, 1, 0, 0]);
+    state.on(SECOND, Input::Store(StoreState::Behind));
+    assert_eq!(state.on(SECOND, Input::Next(None)), []);
+    for row in 0..3 {
+        assert_eq!(state.on(SECOND, ended(id(row))), []);
     }
-    let commands = state.on(SECOND, Input::Next(Some(case(2, 0))));
-    assert_eq!(commands, [Command::Next], "the other's next may follow");
+    let commands = state.on(SECOND, Input::Interrupt);
+    assert!(matches!(commands[..], [Command::Drain { .. }]));
+    assert_eq!(state.end(), End::Interrupted);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use crate::place::Place;
 use crate::step::{self, Failure};
@@ -33,13 +32,9 @@ impl Tool {
         let Self { name, version, .. } = self;
         let tools = folder(place);
         let program = tools.join(format!("bin/{name}{}", std::env::consts::EXE_SUFFIX));
-        let found = Command::new(&program).arg("--version").output();
-        // Some say `v1.2.3`.
-        let is_wanted = |text: &str| {
-            let said = text.trim().strip_prefix(name).map(str::trim_start);
-            said.is_some_and(|said| said.trim_start_matches('v') == *version)
-        };
-        if found.is_ok_and(|output| is_wanted(&String::from_utf8_lossy(&output.stdout))) {
+        // Not every program says its version when it is asked; cargo notes what it has installed.
+        let noted = fs::read_to_string(tools.join(".crates.toml")).unwrap_or_default();
+        if program.is_file() && noted.contains(&format!("\"{name} {version} (")) {
             return Ok(program);
         }
         let build = tools.join("build");

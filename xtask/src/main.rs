@@ -67,7 +67,7 @@ usage: cargo xtask <command>
   nightly [--hours N] crates and dist; fuzz for so long, one unless told otherwise; soak
   mutants [--file F] [--shard I/N]
                       one mistake at a time in the pure modules, which a unit test has to
-                      notice; an hour and a half for all
+                      notice; for all an hour or two after the first build
   nunjucks [--write]  the table of templates against the real nunjucks, which npm brings
   compat [--stored] [--write] [NAME…]
                       the configs of tests/compat by promptfoo, which npm brings, and by the

@@ -20,6 +20,10 @@ const MUTANTS: Tool = Tool {
     takes: "a minute",
 };
 
+/// How cargo-mutants ends where a mistake lets a test wait for ever, whatever others were missed. Such a
+/// mistake is noticed, too.
+const SOME_HANG: i32 = 3;
+
 /// Modules of one crate.
 struct Mutated {
     name: &'static str,
@@ -106,7 +110,8 @@ fn of_crate(
     step::forget_cargo(&mut mutants);
     mutants.current_dir(&place.root).arg("mutants");
     mutants.args(["--package", name]).args(own).args(words);
-    mutants.arg("--output").arg(built.join(name));
+    let output = built.join(name);
+    mutants.arg("--output").arg(&output);
     mutants.env("CARGO_TARGET_DIR", built);
     mutants.env("CARGO_INCREMENTAL", "1");
     mutants.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
@@ -114,7 +119,14 @@ fn of_crate(
     // Nobody reads by which input a mistake was noticed.
     mutants.env("PROPTEST_MAX_SHRINK_ITERS", "0");
     let what = format!("making mistakes in {name} that a test has to notice");
-    step::run(&what, &mut mutants)
+    step::say(&what);
+    let status = mutants.status();
+    let status = status.map_err(|error| step::not_started(&what, &mutants, &error))?;
+    let missed = fs::read_to_string(output.join("mutants.out/missed.txt")).unwrap_or_default();
+    if status.code() == Some(SOME_HANG) && missed.is_empty() {
+        return Ok(());
+    }
+    step::judge(&what, &mutants, status)
 }
 
 #[cfg(test)]

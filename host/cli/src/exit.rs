@@ -21,9 +21,9 @@
 //! | `commands::call`: a grade did not pass, or nothing was answered | 100 |
 //! | `commands::fixtures`: something came otherwise than expected | 100 |
 //! | `commands::view`: Ctrl-C, which is how it ends | 0 |
-//! | `verdict`: a run has ended | 0, 2, 100 (or what the person chose), 130 |
+//! | `verdict`: a run has ended, or parts of one were merged | 0, 1 (the database took no more results), 2, 100 (or what the person chose), 130 |
 //! | `commands::diff::gate`: two runs were compared, with `--fail-on` | 0, 2, 100 (or what the person chose) |
-//! | `commands::eval`: then a file, the events or the recording is not whole | 1 in its place |
+//! | `commands::eval`, `commands::merge`: then a file, the events or the recording is not whole | 1 in its place |
 //! | `commands::eval::watch`: a signal between two runs, or in one | 130, or the last run's |
 //! | `signals`, on its own thread: asked again and again, or once when all is stored | 130 |
 //! | `memory_limit`, on its own thread | 1 |

@@ -15,6 +15,20 @@
 //! files; `plan` is what is to be run; `elements` read one key each; `load` and `planning` put
 //! them in order. Each knows those before it and none after it.
 //!
+//! | beside them | what it holds |
+//! |---|---|
+//! | [`bounds`] | how much memory a reader may take |
+//! | `catalog` | what the loaded plugins serve |
+//! | `environment` | every environment variable that this crate reads |
+//! | `overrides` | what flags say of a run |
+//! | `scripts` | code that runs while a plan is made; whoever makes one hands in what runs it |
+//! | `template`, `fill` | templates of a config; `env` and `{{ env.X }}` |
+//! | `filters` | the `--filter-…` flags: which tests and cases are run (filters *of templates* are in `template`) |
+//! | `formula` | formulas over named numbers (`derivedMetrics`) |
+//! | `several` | how several configs become one |
+//! | `redacted` | the config as it stands in the results file |
+//! | `schema` | the JSON Schema of a config, for editors |
+//!
 //! Not here: what a provider's `config` means (its plugin's schema says), who may use which
 //! address or credential (the run decides from [`PluginEntry`]), and running anything.
 

@@ -8,14 +8,20 @@
 //! | [`plugins`] | which component serves which provider prefix and assertion type, with what grants |
 //! | `private_door` | what passes between the host and its own plugins beside the contract |
 //! | `script` | code of the config: what it gets, and what its results mean (pure) |
-//! | `call` | one call of a component, and what the component may ask of the host meanwhile |
+//! | `ahead`, `syntax` | code that runs before there is a run: what makes tests, `beforeAll`; and which texts of code are no programs |
+//! | `programs`, `erased` | code that runs outside the sandbox: what each process is started as, and its TypeScript as JavaScript |
+//! | `providers` | numbers for the providers of a run, so that slots and memory can be shared out among them |
+//! | `context` | what all cases of a run share |
+//! | `call`, `called` | one call of a component, what the component may ask of the host meanwhile, and what it used |
 //! | `around` | the code of the config that is called around a case and a run |
 //! | `case`, `judge` | the life of one case: render, call, grade |
+//! | `request`, `answer` | what a provider is asked, and its answer as graders and the results see it |
+//! | `stop` | a part of a case's life within its limit on time, until the case is cut off |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
 //! | [`state`] | what a run does next: starts, dependencies, rows that are compared, stops (pure) |
 //! | [`run`], `prepare` | the loop that carries out what `state` decides, and the end of a run |
 //! | `aside` | work that blocks, beside the runtime |
-//! | `finish` | the end of a case in its own task: masked, written as JSON, ready for the store |
+//! | `finish`, `masking` | the end of a case in its own task: masked, written as JSON, ready for the store |
 //! | `comparison` | which answer of a row wins |
 //! | [`beginning`], `resume`, `identity` | which rows of a kept run stay, and which cases are run |
 //! | `memory` | what cases in flight may hold together |
@@ -26,6 +32,7 @@
 //! | [`question`] | what became of a question, and what a task adds up to |
 //! | [`trust`] | what a run needs the person's agreement for |
 //! | [`summary`], [`repeats`] | what a run adds up to, in bounded memory |
+//! | `forecast` | what a run is likely to send and to cost, before anything is sent (pure) |
 //!
 //! Decisions are synchronous and pure ([`state`], [`grading`], the gateway's grants, the
 //! scheduler); the async code around them only waits and reports.

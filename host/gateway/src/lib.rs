@@ -11,21 +11,23 @@
 //!
 //! | room | stages | its files |
 //! |---|---|---|
-//! | `policy` | **grant**: the user's word against the plugin's wish; pure, and complete before anything is spent | `grants`, `origin`, `address` |
-//! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker` |
+//! | `policy` | **grant**: the user's word against the plugin's wish; pure, and complete before anything is spent | `grants`, `origin`, `address`, `header` |
+//! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker`, and what some schemes need besides: `aws`, `google`, `oauth` |
 //! | `memory` | **record/replay** and **cache**: see neither secret nor lane | `remembered`, `cassette`, `cache` |
 //! | | while a request is on its way, its answer is for all who ask the same | `flights` |
 //! | `admission` | **budget**: what may still be spent; reserved before, settled after | `budget`, `tokens` |
 //! | | **lane admission**: who goes when, and whether and when again, is decided by the machine of `runner-scheduler` | `lanes`, `scheduling` |
-//! | `wire` | **attempt**: the only code that sends; addresses are checked where they are connected to, redirects hop by hop; what comes back is unpacked and has its place in memory | `request`, `attempt`, `client`, `resolve`, `redirect`, `coding`, `bodies` |
+//! | `wire` | **attempt**: the only code that sends; addresses are checked where they are connected to, redirects hop by hop; what comes back is unpacked and has its place in memory | `request`, `draft`, `attempt`, `client`, `proxies`, `resolve`, `redirect`, `coding`, `bodies`, `fault` |
+//! | | the **credential** again: put in anew for each attempt and each hop | `signature`, `sigv4`, `tokens`, `google` |
+//! | | beside the stages: a file that the person names by its address | `download` |
 //! | | **classify**: one table; what a response says about limits and waits is read header by header | `class`, `hint` |
-//! | `stack` | the order of the stages, and nothing else; keeps the account of an exchange's time | `stack`, `ledger` |
+//! | `stack` | the order of the stages, and nothing else; keeps the account of an exchange's time | `stack`, `outbound`, `scope`, `together`, `flight`, `remember`, `ended`, `ledger`, `fault` |
 //!
-//! Below the rooms stand the values that pass through them: `exchange`, `lane` (what shares a
-//! quota), `clock` (the time that a call works), `observer`. `policy` knows nobody, `memory`,
-//! `admission` and `wire` don't know each other, `stack` knows all. The order matters: a refused
-//! request touches nothing, a remembered one neither budget nor quota, and a pausing one holds no
-//! permit.
+//! Below the rooms stand the values that pass through them: `exchange`, `process` (a call of a
+//! program, which passes the same stages as a request), `lane` (what shares a quota), `clock` (the
+//! time that a call works), `observer`. `policy` knows nobody, `memory`, `admission` and `wire`
+//! don't know each other, `stack` knows all. The order matters: a refused request touches nothing,
+//! a remembered one neither budget nor quota, and a pausing one holds no permit.
 //!
 //! This is not a general HTTP client, and it is not the plugin interface: the words of the
 //! contract are translated by whoever hosts the plugin, and those of the config by whoever reads

@@ -142,30 +142,46 @@ impl Adaptive {
     }
 
     /// Takes in that an attempt was refused for its rate.
+    ///
+    /// First it is found out whether declared limits explain it, since only what they don't explain is put to
+    /// the account of anything else. The gate is shut last: what it says of probes holds until then.
     pub(super) fn refuse(&mut self, flight: &Flight, amounts: &Amounts, hint: &Hint, now: Time) {
+        // It was sent before the lane broke. Its block would take the place of the breaker's hold, which only
+        // a refused probe may do.
         if self.gate.is_broken() && !self.gate.is_probe(flight.sent_at) {
             return;
         }
+        // Of every refusal, also of those that were reacted to: the slowest says how long a spell has to be
+        // quiet, and each ends a quiet one.
         let took = now - flight.sent_at;
         self.refusals.latency = Some(self.refusals.latency.map_or(took, |known| known.max(took)));
         self.window.begin_spell(now);
+        // What was sent before the lane last reacted belongs to the burst that it has reacted to.
         let is_new = flight.sent_at >= self.refusals.reacted_at;
         let explained = self.explain(now, amounts, hint, is_new);
+        // Asked before the gate is shut again, after which nothing that was sent before is a probe.
         let first_probe = self.gate.is_first_probe(flight.sent_at);
         if first_probe {
             self.gate.probed_in_vain();
         }
         if first_probe && !explained {
+            // It went alone and after a pause, so it was no burst that the server refused.
             self.buckets.iter_mut().for_each(Bucket::uncap);
         }
+        // A first probe that is refused belongs to the episode that had shut the lane. What that one was put to
+        // the account of is not made slower a second time.
         let is_first = is_new && !first_probe;
         if !explained {
+            // Each of them, not the first of a burst alone: a refused attempt is none that the window held, and
+            // the first and the newest say for how long the server was shut. It comes before `blame`, which
+            // asks what the allowance still knows after this refusal.
             self.allowance
                 .refused(flight.sent_at, flight.among, is_first);
         }
         let usual = if is_first && !explained {
             Some(self.blame(now, flight))
         } else {
+            // Otherwise the pace would take it for an accepted one.
             self.pace.refuse(flight.sent_at);
             (!explained).then(|| self.usual_block())
         };
@@ -173,6 +189,8 @@ impl Adaptive {
             self.refusals.reacted_at = now;
             self.trust.refused();
         }
+        // One that is explained shuts the lane only if the server asks for a wait: otherwise the buckets, which
+        // were corrected, say when the next attempt may go.
         if hint.retry_after.is_some_and(|wait| !wait.is_zero()) || usual.is_some() {
             self.gate
                 .block(now, hint.retry_after, usual.flatten(), !is_new);
@@ -193,6 +211,10 @@ impl Adaptive {
     }
 
     /// Finds out whether declared limits say why, and corrects them by the refusal.
+    ///
+    /// The refused answer is asked first. Only one that says nothing of what is left leaves it to the buckets,
+    /// whose own count is off by what others use and by readings that are a latency old: nearly empty is
+    /// empty then. An answer that says that enough is left is believed: the reason is another one.
     fn explain(&mut self, now: Time, amounts: &Amounts, hint: &Hint, is_new: bool) -> bool {
         let mut explained = false;
         for reading in &hint.readings {
@@ -207,6 +229,7 @@ impl Adaptive {
                 bucket.empty(now);
                 explained = true;
             }
+            // Once for a burst, since each time raises what stays in reserve.
             if explained && is_new {
                 bucket.overdrawn();
             }

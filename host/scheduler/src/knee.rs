@@ -15,8 +15,8 @@
 //! half of those in flight, or it was sent beside half as many and took hardly longer than the base.
 //! Only answers that pay widen the window, so a lane that opens grows by answers and never by time.
 //!
-//! A queue is **suspected** where nobody overtook for a while and answers take longer than the base
-//! by a third of what that order means; or where they take much longer, in whatever order (who works
+//! A queue is **suspected** where nobody overtook for a while and answers take longer than the quickest
+//! by a third of what that order means, or by half an octave where they hardly differ; or where they take much longer, in whatever order (who works
 //! on all requests at once, each the slower the more there are, has no order). As many are at work
 //! as anybody overtook, or by Little's law.
 //!
@@ -33,6 +33,10 @@
 //! *shortest* answer there was, which says nothing where answers differ by themselves; ranks are
 //! what is added here. Only attempts that the window held back, or nobody, are taken in: where a
 //! limit of rate spaces the attempts, many are in flight *because* answers take long.
+//!
+//! **Units.** Times, and numbers in flight that are held against times, are logarithms to the base 2 in
+//! parts of an octave ([`PARTS`]). So a difference of two is a factor: 1,024 is twice as much, 512 is
+//! about 1.4 times, −1,024 is half. Ranks and windows are plain numbers of attempts.
 
 use std::time::Duration;
 
@@ -96,11 +100,11 @@ struct Found {
 #[derive(Debug)]
 pub(crate) struct Knee {
     octaves: Octaves,
-    /// What the quickest answer took.
+    /// What the quickest answer took, in parts of an octave.
     shortest: i64,
-    /// What the newest answers take.
+    /// What the newest answers take, in parts of an octave.
     recent: Mean,
-    /// The number in flight with them.
+    /// The number in flight with them, likewise.
     height: Mean,
     /// The ranks of the newest answers, and of those before.
     ranks: [Ranks; 2],
@@ -191,21 +195,30 @@ impl Knee {
         })
     }
 
-    /// Whether an answer says that more at once would be answered as soon.
+    /// Whether an answer, which took `taken` parts of an octave, says that more at once would be answered
+    /// as soon.
     fn pays(&self, came: &Came, taken: i64) -> Advice {
         if !came.filled {
             return Advice::Stay;
         }
         let base = self.base(KNOWN);
         let longer = self.recent.value - base.taken;
+        // Its burst begins at the place `rank`, and by when it was sent it has `rank + beside`; who of a burst
+        // arrived first isn't known, so the middle of both is taken. Twice that is more than all in flight:
+        // it overtook more than half of them, and earns the more places the further behind it was, up to as
+        // many as its rank. Where the newest answers take more than twice as long as the base it earns none.
         let overtook = (2 * came.rank + came.beside).saturating_sub(came.out);
         if overtook > 0 && longer <= PARTS {
             return Advice::Grow(overtook);
         }
-        // Who is answered in the order of a queue says nothing, unless all take the same.
+        // Who is answered in the order of a queue says nothing, unless all take the same. An answer
+        // that tells was sent beside half as many as are in flight now, or more, and is not of their oldest
+        // quarter.
         let tells = 2 * came.among >= came.out
             && (4 * (came.rank + came.beside) > came.out || !self.octaves.vary(ALIKE));
-        // In a queue it would take longer by as much as there are more in flight.
+        // In a queue it would take longer by as much as there are more in flight: twice as many, one octave. So
+        // less than half of that is hardly longer. An eighth of an octave (about 1.09 times) is let pass
+        // however few are in flight, and more than half an octave (about 1.4 times) never, however many.
         let higher = (log2(came.among.into()) - base.height) / 2;
         let hardly = higher.clamp(LONGER / 4, LONGER);
         if tells && longer <= LONGER && taken - base.taken <= hardly {
@@ -221,6 +234,9 @@ impl Knee {
             return None;
         }
         let ranks = self.ranks[0].and(self.ranks[1]);
+        // By how many octaves more are in flight than anybody overtook: where no more than these are worked on
+        // at once, answers take longer than alone by just that. Where answers differ by themselves a third
+        // of it makes a queue, otherwise half an octave.
         let queued = self.height.value - log2(ranks.highest().into());
         let sure = if self.octaves.vary(VARIED) {
             queued / 3
@@ -229,6 +245,8 @@ impl Knee {
         };
         let base = self.base(KNOWN).taken;
         let much = self.recent.value - base > MUCH_LONGER && self.since_turn >= WANTED;
+        // Without an order, Little's law: as many as are in flight, divided by how many times longer than the
+        // base they take. One such suspicion takes away half the window at most.
         let knee = if ranks.in_order() && self.recent.value - self.shortest > sure {
             ranks.highest()
         } else if much && !came.limited {
@@ -241,6 +259,7 @@ impl Knee {
             by_order: ranks.in_order(),
         };
         let to = spared(found.knee).max(came.bounds.0);
+        // `Stay` where the window is there already: an answer that tells of a queue doesn't widen it.
         Some(if to < size {
             self.turn(size, to, found)
         } else {

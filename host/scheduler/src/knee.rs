@@ -16,9 +16,9 @@
 //! Only answers that pay widen the window, so a lane that opens grows by answers and never by time.
 //!
 //! A queue is **suspected** where nobody overtook for a while and answers take longer than the quickest
-//! by a third of what that order means, or by half an octave where they hardly differ; or where they take much longer, in whatever order (who works
-//! on all requests at once, each the slower the more there are, has no order). As many are at work
-//! as anybody overtook, or by Little's law.
+//! by a third of what that order means, or by half an octave where they hardly differ; or where they take
+//! much longer than the base, in whatever order (who works on all requests at once, each the slower the
+//! more there are, has no order). As many are at work as anybody overtook, or by Little's law.
 //!
 //! **A suspicion is tried**: the lane goes there, with a quarter to spare so that the server never
 //! waits for the next one (`trial`). In a queue answers take less then. Where they don't, it was not
@@ -204,9 +204,9 @@ impl Knee {
         let base = self.base(KNOWN);
         let longer = self.recent.value - base.taken;
         // Its burst begins at the place `rank`, and by when it was sent it has `rank + beside`; who of a burst
-        // arrived first isn't known, so the middle of both is taken. Twice that is more than all in flight:
-        // it overtook more than half of them, and earns the more places the further behind it was, up to as
-        // many as its rank. Where the newest answers take more than twice as long as the base it earns none.
+        // arrived first isn't known, so the middle of both is taken. If twice that is more than all in
+        // flight, it overtook more than half of them, and earns the more places the further behind it was, up
+        // to as many as its rank. Where the newest answers take more than twice as long as the base it earns none.
         let overtook = (2 * came.rank + came.beside).saturating_sub(came.out);
         if overtook > 0 && longer <= PARTS {
             return Advice::Grow(overtook);

@@ -9,8 +9,8 @@
 //!   all of them are on the wire.
 //! - **The server's word.** Where it declares its limits, or has refused, the buckets and the pace say
 //!   how much may be sent; the window doubles with each quiet spell and gets out of their way.
-//! - **Answers.** Otherwise it grows with answers that pay (`knee`), never with time: what is on the
-//!   wire and unanswered bounds what may follow. Only where nothing at all is heard one more
+//! - **Answers.** Otherwise it grows with answers that pay (`knee`), never with time, as in TCP's *slow start*: what
+//!   is on the wire and unanswered bounds what may follow. Only where nothing at all is heard one more
 //!   is tried after 5, 10, 20 s and so on, since the first ones may hang.
 //!
 //! It **halves** (published) at the first refusal that nothing declared explains, once per
@@ -18,9 +18,9 @@
 //! of time and nobody is answered.
 //!
 //! Where refusals come back at the same number in flight, the server limits parallel requests. Halving
-//! again and again costs a quarter of such a limit, so the window goes to that number instead. From
-//! then on it **adds one** (published) after clean rounds in which it was in use: two, and twice as
-//! many after each further refusal.
+//! again and again costs a quarter of such a limit, so the window goes to that number instead. From then on it **adds
+//! one** (published) after clean rounds in which it was in use: two, and twice as many after each further refusal.
+//! With the halving it is TCP's *AIMD* (additive increase, multiplicative decrease), but refusals lead to that number.
 //!
 //! It only grows while it is what holds jobs back; an idle window proves nothing.
 

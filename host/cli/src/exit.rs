@@ -18,6 +18,10 @@
 //! | a [`Failure`](crate::failure::Failure) of any command | its own: 1, 2, or 130 if the person stopped it before anything was done |
 //! | `commands::eval::check`: something is not agreed to | 0, or 2 |
 //! | `commands::inspect`: the component can't be loaded | 0, or 2 |
+//! | `commands::added`: a component that was added is not as it was, or can't be read | 0, or 2 |
+//! | `commands::doctor`: something stops a run | 0, or 2 |
+//! | `commands::migrate`: the config is refused | 0, or 2 |
+//! | `commands::import`: a run can't be read | 0, or 2 |
 //! | `commands::call`: a grade did not pass, or nothing was answered | 100 |
 //! | `commands::fixtures`: something came otherwise than expected | 100 |
 //! | `commands::view`: Ctrl-C, which is how it ends | 0 |

@@ -98,8 +98,7 @@ impl CallScope {
             clock: WorkClock::start(),
             limit: WorkLimit::None,
             meter: Arc::new(Meter::default()),
-            // Whoever it is for, it is no case of theirs.
-            memory: context.memory.open(u32::MAX),
+            memory: context.memory.open(None),
             cut: CancellationToken::new(),
             depth: 0,
             repeat_index: 0,

@@ -46,7 +46,7 @@ pub(crate) async fn carry_through(
 ) -> Option<(CaseRecord, Arc<Account>)> {
     let begin = async {
         let making = context.memory.making().await;
-        let memory = context.memory.open(context.providers.number(case));
+        let memory = context.memory.open(Some(context.providers.number(case)));
         let needs = memory::of_given(given.values());
         if needs > 0 && refusal(&given).is_none() {
             memory.reserve(needs).await;

@@ -114,8 +114,9 @@ impl Memory {
         turn.expect("nobody closes this semaphore")
     }
 
-    /// Opens the account of a case of this provider, younger than all that there are.
-    pub(crate) fn open(self: &Arc<Self>, provider: ProviderNumber) -> Arc<Account> {
+    /// Opens the account of a case of this provider, or of calls that belong to no case; younger than all
+    /// that there are.
+    pub(crate) fn open(self: &Arc<Self>, provider: Option<ProviderNumber>) -> Arc<Account> {
         Arc::new(Account {
             id: self.lock().open(provider),
             memory: self.clone(),
@@ -338,7 +339,7 @@ mod tests {
 
     fn accounts<const N: usize>() -> [Arc<Account>; N] {
         let memory = Arc::new(Memory::default());
-        [(); N].map(|()| memory.open(0))
+        [(); N].map(|()| memory.open(None))
     }
 
     #[tokio::test]

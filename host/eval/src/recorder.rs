@@ -265,7 +265,7 @@ mod tests {
             accounts.iter().filter(|it| it.strong_count() > 0).count()
         };
         for row in 0..6 {
-            let account = memory.open(0);
+            let account = memory.open(None);
             accounts.push(Arc::downgrade(&account));
             recorder.record(finished(row), true, Some(account));
             told += hand_over(&mut recorder);

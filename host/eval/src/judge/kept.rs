@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_reason_that_nobody_reads_is_cut() {
-        let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open(0));
+        let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open(None));
         let kept = KeptGrades::new(&masker, &memory).take(&assertion(1.0), said(MAX_REASON + 5, 0));
         let end = "r… (5 more bytes are left out)";
         assert!(kept.reason.ends_with(end), "{}", kept.reason.len());
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn what_a_row_has_no_room_for_is_an_assertion_that_cannot_be_graded() {
-        let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open(0));
+        let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open(None));
         let kept = KeptGrades::new(&masker, &memory);
         let half = MAX_GRADES / 2 - 200;
         for _ in 0..2 {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn values_count_for_what_they_take_and_not_for_their_text() {
-        let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open(0));
+        let (masker, memory) = (Masker::default(), Arc::new(Memory::default()).open(None));
         let mut grade = said(0, 0);
         let tiny = vec![json!({ "": 0 }); 40_000];
         grade.metadata.insert("tiny".to_owned(), json!(tiny));

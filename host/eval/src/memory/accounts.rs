@@ -9,7 +9,8 @@ pub(super) struct AccountId(u64);
 /// What one account holds.
 #[derive(Debug, Default, Clone, Copy)]
 struct Holding {
-    owner: u32,
+    /// `None`: it is nobody's, and takes of no share.
+    owner: Option<u32>,
     /// Set aside for what it will take.
     reserved: u64,
     taken: u64,
@@ -60,10 +61,12 @@ impl<W> Accounts<W> {
         }
     }
 
-    pub(super) fn open(&mut self, owner: u32) -> AccountId {
+    pub(super) fn open(&mut self, owner: Option<u32>) -> AccountId {
         let id = AccountId(self.opened);
         self.opened += 1;
-        self.of_owners.entry(owner).or_default();
+        if let Some(owner) = owner {
+            self.of_owners.entry(owner).or_default();
+        }
         let holding = Holding {
             owner,
             ..Holding::default()
@@ -188,7 +191,10 @@ impl<W> Accounts<W> {
         let fits = |held: u64, limit: u64| held - own.counted + after <= limit;
         self.is_first(id)
             || after <= own.counted
-            || fits(self.held, self.limit) && fits(self.of_owners[&own.owner], self.share())
+            || fits(self.held, self.limit)
+                && own
+                    .owner
+                    .is_none_or(|owner| fits(self.of_owners[&owner], self.share()))
     }
 
     /// The most that one owner holds. Some is left to others, who may come later, and of whom this one may not
@@ -205,9 +211,10 @@ impl<W> Accounts<W> {
 fn of_both<'a>(
     all: &'a mut u64,
     of_owners: &'a mut BTreeMap<u32, u64>,
-    owner: u32,
-) -> [&'a mut u64; 2] {
-    [all, of_owners.entry(owner).or_default()]
+    owner: Option<u32>,
+) -> impl Iterator<Item = &'a mut u64> {
+    let of_owner = owner.map(|owner| of_owners.entry(owner).or_default());
+    std::iter::once(all).chain(of_owner)
 }
 
 #[cfg(test)]
@@ -255,7 +262,7 @@ mod tests {
         fn step(&mut self, number: usize, step: &Step) {
             let served = match *step {
                 Step::Open(owner) => {
-                    self.open.push(self.accounts.open(owner));
+                    self.open.push(self.accounts.open(Some(owner)));
                     Vec::new()
                 }
                 Step::Reserve(which, bytes) => {
@@ -324,7 +331,10 @@ mod tests {
             let over = over.sum::<u64>();
             assert!(accounts.held <= LIMIT + over);
             for (owner, held) in &accounts.of_owners {
-                let own = accounts.open.values().filter(|own| own.owner == *owner);
+                let own = accounts
+                    .open
+                    .values()
+                    .filter(|own| own.owner == Some(*owner));
                 assert_eq!(*held, own.map(counted).sum::<u64>());
                 assert!(*held <= accounts.share() + over);
             }
@@ -338,12 +348,14 @@ mod tests {
     #[test]
     fn one_owner_leaves_something_to_others() {
         let mut accounts: Accounts<()> = Accounts::new(LIMIT, true);
-        let [first, second, third] = [0, 0, 1].map(|owner| accounts.open(owner));
+        let [first, second, third] = [0, 0, 1].map(|owner| accounts.open(Some(owner)));
         assert!(accounts.try_take(first, 50));
         assert!(!accounts.try_take(second, 30));
         assert!(accounts.try_take(third, 30));
         let mut alone: Accounts<()> = Accounts::new(LIMIT, false);
-        let [first, second] = [0, 0].map(|owner| alone.open(owner));
+        // A call that belongs to the run and to no case makes no second owner.
+        alone.open(None);
+        let [first, second] = [0, 0].map(|owner| alone.open(Some(owner)));
         assert!(alone.try_take(first, 50) && alone.try_take(second, 50));
     }
 

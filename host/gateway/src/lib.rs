@@ -21,7 +21,7 @@
 //! | | the **credential** again: put in anew for each attempt and each hop | `signature`, `sigv4`, `tokens`, `google` |
 //! | | beside the stages: a file that the person names by its address | `download` |
 //! | | **classify**: one table; what a response says about limits and waits is read header by header | `class`, `hint` |
-//! | `stack` | the order of the stages, and nothing else; keeps the account of an exchange's time | `stack`, `outbound`, `scope`, `together`, `flight`, `remember`, `ended`, `ledger`, `fault` |
+//! | `stack` | the order of the stages, and nothing else; takes an exchange's time | `stack`, `outbound`, `scope`, `together`, `flight`, `remember`, `ended`, `stopwatch`, `fault` |
 //!
 //! Below the rooms stand the values that pass through them: `exchange`, `process` (a call of a
 //! program, which passes the same stages as a request), `lane` (what shares a quota), `clock` (the

@@ -1,7 +1,7 @@
 //! The stack itself: the order in which an exchange passes the stages.
 //!
 //! Nothing is decided here that a stage could decide; this file only knows the order, and
-//! keeps the account of time. An exchange is cancelled by dropping its future: no queue, pause or
+//! takes the time. An exchange is cancelled by dropping its future: no queue, pause or
 //! transfer outlives it, and no stage has to think of that.
 
 use std::collections::BTreeSet;
@@ -14,9 +14,9 @@ use self::attempts::Note;
 use self::ended::{Ended, classified};
 use self::fault::Fault;
 use self::flight::{Landed, Route};
-use self::ledger::Ledger;
 use self::outbound::Outbound;
 use self::scope::CallScope;
+use self::stopwatch::Stopwatch;
 use crate::admission::budget::{Claim, Exceeded, Reservation};
 use crate::admission::lanes::{Entrant, LaneLoad, LaneSummary, Lanes, QuotaPlace, Turn};
 use crate::admission::tokens::Guess;
@@ -44,10 +44,10 @@ pub(crate) mod attempts;
 mod ended;
 mod fault;
 mod flight;
-mod ledger;
 mod outbound;
 mod remember;
 pub(crate) mod scope;
+mod stopwatch;
 mod together;
 
 /// Everything a gateway is made of. The default keeps nothing and tells nobody.
@@ -115,7 +115,7 @@ struct Stack {
 struct Passage<'a> {
     scope: &'a CallScope,
     outbound: &'a Arc<Outbound>,
-    ledger: &'a Ledger<'a>,
+    stopwatch: &'a Stopwatch<'a>,
     budget: Duration,
 }
 
@@ -195,21 +195,21 @@ impl Gateway {
         budget: Duration,
         scope: &CallScope,
     ) -> Result<Reply, ExchangeError> {
-        let ledger = Ledger::open(scope.clock.as_ref());
+        let stopwatch = Stopwatch::open(scope.clock.as_ref());
         let _visit = scope.reservation.as_deref().map(Reservation::visit);
         let result = match outbound {
             Ok(outbound) => {
                 let passage = Passage {
                     scope,
                     outbound: &Arc::new(outbound),
-                    ledger: &ledger,
+                    stopwatch: &stopwatch,
                     budget,
                 };
                 self.0.pass(&passage, cache).await
             }
             Err(fault) => Err(fault.into()),
         };
-        let spent = ledger.spent();
+        let spent = stopwatch.spent();
         match result {
             Ok(reply) => Ok(Reply { spent, ..reply }),
             Err(fault) => Err(fault.into_error(&self.0.masker, spent)),
@@ -259,7 +259,8 @@ impl Stack {
         };
         // What a budget refuses is no exchange: another run may have a larger one.
         if self.cassette.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let interaction = remember::interaction(&self.masker, &result, &passage.ledger.spent());
+            let interaction =
+                remember::interaction(&self.masker, &result, &passage.stopwatch.spent());
             self.cassette.record(&envelope, &caller, &interaction);
         }
         result
@@ -293,7 +294,7 @@ impl Stack {
             // Before the lane: nobody in a queue is held up by one who has no money.
             Some(reservation) => {
                 let reserved = reservation.reserve(outbound.plugin(), outbound.lane(), guess);
-                Some(passage.ledger.waiting(reserved).await?)
+                Some(passage.stopwatch.waiting(reserved).await?)
             }
             None => None,
         };
@@ -304,7 +305,7 @@ impl Stack {
         let mut before = Duration::ZERO;
         for attempt in 1.. {
             let mut note = Note::queued(log, &lane, attempt);
-            if let Err(why) = passage.ledger.waiting(turn.wait()).await {
+            if let Err(why) = passage.stopwatch.waiting(turn.wait()).await {
                 let ended = unsent(&turn, why, last)?;
                 return Ok((ended, claim.and_then(Claim::landed)));
             }
@@ -322,7 +323,7 @@ impl Stack {
                 Next::TooLong(wait) => return Err(given_up(&turn, wait, &ended)),
                 Next::Again { .. } => {
                     if ended.class == Class::Timeout {
-                        before = passage.ledger.spent().worked;
+                        before = passage.stopwatch.spent().worked;
                     }
                     last = Some(ended);
                 }
@@ -352,7 +353,7 @@ impl Stack {
         self.tell(passage, Event::AttemptStarted { attempt });
         let limit = attempt::Limit::new(
             passage.budget,
-            passage.ledger.spent().worked.saturating_sub(before),
+            passage.stopwatch.spent().worked.saturating_sub(before),
             self.timeout,
         );
         let outbound = passage.outbound;
@@ -372,9 +373,9 @@ impl Stack {
             pays: &pays,
         };
         let wire = outbound.attempt(means, limit, &mut space);
-        let answer = passage.ledger.working(wire).await;
+        let answer = passage.stopwatch.working(wire).await;
         let unpaid = unpaid.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let spent = passage.ledger.spent();
+        let spent = passage.stopwatch.spent();
         let latency = spent.latency;
 
         let masker = self.masker.of_key(outbound.lane().credential.as_ref());

@@ -9,9 +9,9 @@ use tokio::sync::watch;
 
 use super::fault::Fault;
 use super::flight::{Landed, Route, take};
-use super::ledger::Ledger;
 use super::outbound::Outbound;
 use super::scope::CallScope;
+use super::stopwatch::Stopwatch;
 use super::{Passage, Stack, class_of, owe, reply};
 use crate::admission::budget::Claim;
 use crate::exchange::Reply;
@@ -21,14 +21,14 @@ use crate::memory::remembered::{Ending, Envelope, Held, Interaction};
 use crate::observer::Event;
 use crate::wire::bodies::Space;
 
-/// Waits for the end of the flight, on the caller's account: while the flight waits its clock
+/// Waits for the end of the flight, on the caller's stopwatch: while the flight waits its clock
 /// stands still, and while the flight is on the wire it runs.
-async fn landed(seat: &mut Seat<Landed>, ledger: &Ledger<'_>) -> Landed {
+async fn landed(seat: &mut Seat<Landed>, stopwatch: &Stopwatch<'_>) -> Landed {
     loop {
         let landed = if seat.is_on_wire() {
-            ledger.beside(seat.landed()).await
+            stopwatch.beside(seat.landed()).await
         } else {
-            ledger.waiting(seat.landed()).await
+            stopwatch.waiting(seat.landed()).await
         };
         if let Some(landed) = landed {
             return landed;
@@ -82,7 +82,7 @@ impl Stack {
                 };
                 Arc::clone(self).fly(flight, on_wire)
             });
-            let landed = landed(&mut seat, passage.ledger).await;
+            let landed = landed(&mut seat, passage.stopwatch).await;
             // A refusal that will stand is everyone's. After one that may pass, those who only came
             // along have not had a try of their own: they ask again together, and one of them
             // leads. They do so once, lest many callers of a server that is down queue up for one
@@ -92,7 +92,7 @@ impl Stack {
                 continue;
             }
             let pays = seat.pays();
-            passage.ledger.adopt(&landed.spent, pays);
+            passage.stopwatch.adopt(&landed.spent, pays);
             if pays {
                 owe(passage, take(&landed.claim));
             }
@@ -109,12 +109,12 @@ impl Stack {
     }
 
     async fn fly(self: Arc<Self>, flight: Flight, on_wire: watch::Sender<bool>) -> Landed {
-        let ledger = Ledger::of_flight(on_wire);
+        let stopwatch = Stopwatch::of_flight(on_wire);
         let (mut claim, mut space) = (None, None);
-        let result = self.fetch(flight, &ledger, &mut claim, &mut space).await;
+        let result = self.fetch(flight, &stopwatch, &mut claim, &mut space).await;
         Landed {
             result: result.map(Arc::new),
-            spent: ledger.spent(),
+            spent: stopwatch.spent(),
             claim: Arc::new(Mutex::new(claim)),
             space: Arc::new(Mutex::new(space)),
         }
@@ -134,7 +134,7 @@ impl Stack {
             space
         } else {
             let mut space = self.bodies.space(passage.outbound.space_owner(), call);
-            passage.ledger.waiting(space.grow(bytes)).await?;
+            passage.stopwatch.waiting(space.grow(bytes)).await?;
             space
         };
         call.keep(space);
@@ -161,7 +161,7 @@ impl Stack {
     async fn fetch(
         &self,
         flight: Flight,
-        ledger: &Ledger<'_>,
+        stopwatch: &Stopwatch<'_>,
         owed: &mut Option<Claim>,
         taken: &mut Option<Space>,
     ) -> Result<Reply, Fault> {
@@ -170,7 +170,7 @@ impl Stack {
             .space(flight.outbound.space_owner(), &flight.scope.bodies);
         if let Some(Held { response, latency }) = self.held(&flight, &mut space).await? {
             *taken = Some(space);
-            ledger.remember(latency, 0);
+            stopwatch.remember(latency, 0);
             let class = class_of(&response, None);
             let cached = true;
             return Ok(Reply {
@@ -182,7 +182,7 @@ impl Stack {
         let passage = Passage {
             scope: &flight.scope,
             outbound: &flight.outbound,
-            ledger,
+            stopwatch,
             budget: flight.budget,
         };
         let (ended, claim) = self.attempts(&passage).await?;
@@ -196,7 +196,7 @@ impl Stack {
         {
             let held = Held {
                 response: response.clone(),
-                latency: ledger.spent().worked,
+                latency: stopwatch.spent().worked,
             };
             let lane = flight.outbound.lane();
             cache.put(&flight.key, &flight.envelope, lane, held).await;
@@ -212,7 +212,7 @@ impl Stack {
     ) -> Result<Reply, Fault> {
         self.tell(passage, Event::Remembered);
         passage
-            .ledger
+            .stopwatch
             .remember(interaction.latency, interaction.attempts);
         match interaction.ending {
             Ending::Answered {

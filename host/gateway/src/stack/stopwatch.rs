@@ -1,4 +1,4 @@
-//! The account of an exchange's time: what was work and what was waiting.
+//! Takes the time of an exchange: what was work and what was waiting.
 //!
 //! Kept outside the futures whose time it counts, so that an exchange which is cut short
 //! is accounted for up to that moment.
@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use crate::clock::{ClockHold, WorkClock};
 use crate::exchange::Spent;
 
-/// One exchange's account.
-pub(super) struct Ledger<'a> {
+/// Takes the time of one exchange.
+pub(super) struct Stopwatch<'a> {
     spent: Mutex<Spent>,
     clock: Option<&'a WorkClock>,
     _open: Option<ClockHold>,
@@ -21,7 +21,7 @@ pub(super) struct Ledger<'a> {
     on_wire: Option<watch::Sender<bool>>,
 }
 
-impl<'a> Ledger<'a> {
+impl<'a> Stopwatch<'a> {
     /// Opens an exchange on the call's clock.
     pub(super) fn open(clock: Option<&'a WorkClock>) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The account of a request that several callers wait for. It has no clock: each caller
+    /// The stopwatch of a request that several callers wait for. It has no clock: each caller
     /// has its own, and learns through `on_wire` when it runs.
     pub(super) fn of_flight(on_wire: watch::Sender<bool>) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Runs `future` while the clock runs on, and books its time as waiting: the work is
-    /// another account's, which [`Self::adopt`] takes over.
+    /// on another stopwatch, whose time [`Self::adopt`] takes over.
     pub(super) async fn beside<F: Future>(&self, future: F) -> F::Output {
         let _timer = Timer::start(|time| self.lock().waited += time);
         future.await

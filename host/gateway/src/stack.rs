@@ -116,7 +116,8 @@ struct Passage<'a> {
     scope: &'a CallScope,
     outbound: &'a Arc<Outbound>,
     stopwatch: &'a Stopwatch<'a>,
-    budget: Duration,
+    /// How long it may be on the wire.
+    time_limit: Duration,
 }
 
 impl Gateway {
@@ -167,7 +168,7 @@ impl Gateway {
         let stack = &self.0;
         let pool = scope.scheduling.pool.clone();
         exchange.bucket = pool.or(exchange.bucket);
-        let budget = exchange.timeout.unwrap_or(stack.timeout).min(stack.timeout);
+        let time_limit = exchange.timeout.unwrap_or(stack.timeout).min(stack.timeout);
         let cache = exchange.cache;
         let sign = !stack.cassette.is_offline();
         let prepared = request::prepare(grants, &stack.private, exchange, sign);
@@ -175,7 +176,7 @@ impl Gateway {
             grants: Arc::clone(grants),
             prepared,
         });
-        self.exchange(outbound, cache, budget, scope).await
+        self.exchange(outbound, cache, time_limit, scope).await
     }
 
     /// Makes one call of a program of the user's, and waits for its answer: a JSON object with
@@ -183,8 +184,8 @@ impl Gateway {
     ///
     /// Safe to drop at any point, as [`send`](Self::send).
     pub async fn ask(&self, call: ProcessCall, scope: &CallScope) -> Result<Reply, ExchangeError> {
-        let (cache, budget) = (call.cache, call.timeout);
-        self.exchange(Ok(Outbound::Process(call)), cache, budget, scope)
+        let (cache, time_limit) = (call.cache, call.timeout);
+        self.exchange(Ok(Outbound::Process(call)), cache, time_limit, scope)
             .await
     }
 
@@ -192,7 +193,7 @@ impl Gateway {
         &self,
         outbound: Result<Outbound, WireFault>,
         cache: CacheMode,
-        budget: Duration,
+        time_limit: Duration,
         scope: &CallScope,
     ) -> Result<Reply, ExchangeError> {
         let stopwatch = Stopwatch::open(scope.clock.as_ref());
@@ -203,7 +204,7 @@ impl Gateway {
                     scope,
                     outbound: &Arc::new(outbound),
                     stopwatch: &stopwatch,
-                    budget,
+                    time_limit,
                 };
                 self.0.pass(&passage, cache).await
             }
@@ -352,7 +353,7 @@ impl Stack {
     ) -> Result<Ended, Exceeded> {
         self.tell(passage, Event::AttemptStarted { attempt });
         let limit = attempt::Limit::new(
-            passage.budget,
+            passage.time_limit,
             passage.stopwatch.spent().worked.saturating_sub(before),
             self.timeout,
         );
@@ -383,7 +384,7 @@ impl Stack {
         // Without time left for another attempt none is worth waiting for.
         let class = ended.class;
         ended.hint.useless |=
-            class != Class::Timeout && spent.worked.saturating_sub(before) >= passage.budget;
+            class != Class::Timeout && spent.worked.saturating_sub(before) >= passage.time_limit;
         let status = ended.status();
         let origin = &outbound.lane().origin;
         tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");

@@ -21,7 +21,7 @@ pub(super) struct Route {
     pub(super) key: Digest,
     pub(super) plugin: String,
     pub(super) lane: Lane,
-    pub(super) budget: Duration,
+    pub(super) time_limit: Duration,
     pub(super) max_retries: Option<u32>,
     /// Whose budgets pay.
     pub(super) payers: Vec<AccountId>,

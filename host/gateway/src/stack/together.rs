@@ -40,7 +40,7 @@ async fn landed(seat: &mut Seat<Landed>, stopwatch: &Stopwatch<'_>) -> Landed {
 struct Flight {
     outbound: Arc<Outbound>,
     scope: CallScope,
-    budget: Duration,
+    time_limit: Duration,
     envelope: Arc<Envelope>,
     key: Digest,
 }
@@ -57,7 +57,7 @@ impl Stack {
             key: outbound.cache_key(envelope),
             plugin: outbound.plugin().to_owned(),
             lane: outbound.lane().clone(),
-            budget: passage.budget,
+            time_limit: passage.time_limit,
             max_retries: passage.scope.scheduling.max_retries,
             payers: passage
                 .scope
@@ -76,7 +76,7 @@ impl Stack {
                         clock: None,
                         ..passage.scope.clone()
                     },
-                    budget: passage.budget,
+                    time_limit: passage.time_limit,
                     envelope: Arc::clone(envelope),
                     key: route.key,
                 };
@@ -183,7 +183,7 @@ impl Stack {
             scope: &flight.scope,
             outbound: &flight.outbound,
             stopwatch,
-            budget: flight.budget,
+            time_limit: flight.time_limit,
         };
         let (ended, claim) = self.attempts(&passage).await?;
         *owed = claim;

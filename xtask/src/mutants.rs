@@ -38,7 +38,7 @@ const CRATES: [Mutated; 2] = [
         name: "runner-gateway",
         folder: "host/gateway/",
         files: &[
-            "host/gateway/src/admission/budget/accounts.rs",
+            "host/gateway/src/admission/budget/spending.rs",
             "host/gateway/src/admission/budget/estimate.rs",
             "host/gateway/src/admission/budget/price.rs",
         ],

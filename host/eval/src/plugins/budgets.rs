@@ -2,24 +2,24 @@
 //!
 //! A provider's call is paid by the run, the provider and its plugin; a grader's own requests
 //! by the run and its plugin; what a grader asks of a model by all of these together. Here the
-//! config's words become accounts; how they are kept is the gateway's business.
+//! config's words become budgets; how they are kept is the gateway's business.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{self, Provider};
 use runner_config::{PluginLimits, microusd};
-use runner_gateway::{AccountId, Bill, Budget, BudgetLedger, Owner, Price};
+use runner_gateway::{Bill, Budget, BudgetId, BudgetLedger, Owner, Price};
 
 use super::{LoadedPlugin, Trust};
 
-/// The accounts of a run, opened as they are needed.
+/// The budgets of a run, opened as they are needed.
 #[derive(Debug)]
 pub(crate) struct Budgets {
     ledger: Arc<BudgetLedger>,
-    run: Option<AccountId>,
+    run: Option<BudgetId>,
     /// By alias: a plugin may serve many providers, and has one budget.
-    plugins: Mutex<BTreeMap<String, Option<AccountId>>>,
+    plugins: Mutex<BTreeMap<String, Option<BudgetId>>>,
 }
 
 impl Budgets {
@@ -63,7 +63,7 @@ impl Budgets {
         Bill::new(&self.ledger, [self.run, self.plugin(plugin)], None, false)
     }
 
-    fn plugin(&self, plugin: &LoadedPlugin) -> Option<AccountId> {
+    fn plugin(&self, plugin: &LoadedPlugin) -> Option<BudgetId> {
         let Trust::Foreign(Some(entry)) = &plugin.trust else {
             return None;
         };
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_limits_keeps_no_accounts() {
+    fn a_run_without_limits_keeps_no_budget() {
         let budgets = Budgets::new(plan::Budget::default());
         assert!(budgets.run.is_none());
         assert!(budgets.ledger().statements().is_empty());

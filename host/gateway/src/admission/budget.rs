@@ -1,7 +1,7 @@
 //! Budgets: what a run, a provider and a plugin may spend, in requests, tokens and dollars.
 //!
 //! An estimate is reserved before an exchange leaves the machine, and what it took is settled
-//! after. `accounts` decides, pure; `estimate` says how much:
+//! after. `spending` decides, pure; `estimate` says how much:
 //!
 //! - **Requests** are exact. An exchange reserves one; it is spent when the attempt goes on the
 //!   wire, and so is one more for each retry.
@@ -35,10 +35,10 @@
 //! Nothing here waits or knows the time: `ledger` does. Why not the scheduler's declared limits:
 //! those refill, so a call that does not fit waits; a budget doesn't, and refuses.
 
-mod accounts;
 mod estimate;
 mod ledger;
 mod price;
+mod spending;
 mod terms;
 
 pub(crate) use estimate::Used;
@@ -46,4 +46,4 @@ pub(crate) use ledger::Claim;
 pub use ledger::{Bill, BudgetLedger, Reservation};
 pub use price::{Price, UsedTokens};
 pub(crate) use terms::Exceeded;
-pub use terms::{AccountId, Budget, Measure, Owner, Said, Statement};
+pub use terms::{Budget, BudgetId, Measure, Owner, Said, Statement};

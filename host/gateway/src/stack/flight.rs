@@ -7,7 +7,7 @@ use runner_scheduler::Class;
 use runner_store::Digest;
 
 use super::fault::Fault;
-use crate::admission::budget::{AccountId, Claim};
+use crate::admission::budget::{BudgetId, Claim};
 use crate::exchange::{Reply, Spent};
 use crate::lane::Lane;
 use crate::wire::bodies::Space;
@@ -24,7 +24,7 @@ pub(super) struct Route {
     pub(super) time_limit: Duration,
     pub(super) max_retries: Option<u32>,
     /// Whose budgets pay.
-    pub(super) payers: Vec<AccountId>,
+    pub(super) payers: Vec<BudgetId>,
 }
 
 /// How a flight ended, and what it took.

@@ -63,7 +63,7 @@ impl Stack {
                 .scope
                 .reservation
                 .iter()
-                .flat_map(|reservation| reservation.accounts())
+                .flat_map(|reservation| reservation.payers())
                 .copied()
                 .collect(),
         });

@@ -3,7 +3,7 @@
 use runner_scheduler::Cost as Tokens;
 
 use super::price::Price;
-use super::terms::AccountId;
+use super::terms::BudgetId;
 use crate::admission::tokens::{Guess, USUAL_OUTPUT};
 use crate::lane::Lane;
 
@@ -14,7 +14,7 @@ pub(super) type Amounts = [u64; 3];
 #[derive(Debug, Clone)]
 pub(super) struct Want {
     /// All of them pay.
-    pub(super) accounts: Vec<AccountId>,
+    pub(super) payers: Vec<BudgetId>,
     pub(super) lane: Lane,
     /// Its tokens.
     pub(super) guess: Guess,

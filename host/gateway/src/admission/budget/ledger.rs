@@ -1,10 +1,10 @@
-//! The shell around the accounts: it waits for room, and gives back what nobody settles.
+//! The shell around what is spent: it waits for room, and gives back what nobody settles.
 //!
 //! A [`Claim`] belongs to an exchange and gives back what it reserved, or its place in the line,
 //! when it is dropped, however the exchange ends. A [`Reservation`] belongs to a plugin's call and
 //! gathers the claims of its exchanges until the call's cost is known.
 //!
-//! Whoever waits is woken once, with its decision: after each change the accounts are asked who
+//! Whoever waits is woken once, with its decision: after each change `spending` is asked who
 //! may go by now, and nobody else hears of it.
 //!
 //! Nobody waits for room while it keeps others from it: a call whose next exchange begins gives
@@ -16,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::accounts::{Accounts, ClaimId};
 use super::estimate::{Used, Want};
 use super::price::Price;
-use super::terms::{AccountId, Budget, Exceeded, Owner, Said, Statement};
+use super::spending::{ClaimId, Spending};
+use super::terms::{Budget, BudgetId, Exceeded, Owner, Said, Statement};
 use crate::admission::tokens::Guess;
 use crate::lane::Lane;
 
@@ -29,26 +29,26 @@ pub struct BudgetLedger(Mutex<LedgerState>);
 
 #[derive(Debug, Default)]
 struct LedgerState {
-    accounts: Accounts,
+    spending: Spending,
     /// Those who are in a line.
     waiting: HashMap<ClaimId, oneshot::Sender<Result<(), Exceeded>>>,
 }
 
 impl BudgetLedger {
-    /// Opens a budget's account; `None` for a budget that limits nothing.
-    pub fn open(&self, owner: Owner, budget: Budget) -> Option<AccountId> {
-        (budget != Budget::default()).then(|| self.lock().accounts.open(owner, budget))
+    /// Opens a budget; `None` for a budget that limits nothing.
+    pub fn open(&self, owner: Owner, budget: Budget) -> Option<BudgetId> {
+        (budget != Budget::default()).then(|| self.lock().spending.open(owner, budget))
     }
 
     /// What is spent of each limit.
     pub fn statements(&self) -> Vec<Statement> {
-        self.lock().accounts.statements()
+        self.lock().spending.statements()
     }
 
     async fn reserve(self: &Arc<Self>, plugin: &str, want: Want) -> Result<Claim, Exceeded> {
         let (sender, decision) = oneshot::channel();
         let id = self.change(|book| {
-            let id = book.accounts.ask(plugin, want);
+            let id = book.spending.ask(plugin, want);
             book.waiting.insert(id, sender);
             id
         });
@@ -63,13 +63,13 @@ impl BudgetLedger {
         Ok(claim)
     }
 
-    /// Does something to the accounts, and tells those whose turn it is by that.
+    /// Does something to what is spent, and tells those whose turn it is by that.
     fn change<T>(&self, act: impl FnOnce(&mut LedgerState) -> T) -> T {
         let mut book = self.lock();
         let result = act(&mut book);
         // One change may make room for several, and each of them may leave room for the next.
         let mut told = Vec::new();
-        while let Some((id, decision)) = book.accounts.decide() {
+        while let Some((id, decision)) = book.spending.decide() {
             let waiter = book.waiting.remove(&id);
             told.push((waiter.expect("everyone in a line waits"), decision));
         }
@@ -97,18 +97,18 @@ pub(crate) struct Claim {
 impl Claim {
     /// Takes in that an attempt goes on the wire; refused when its request is one too many.
     pub(crate) fn attempt(&self) -> Result<(), Exceeded> {
-        self.ledger.change(|book| book.accounts.attempt(self.id))
+        self.ledger.change(|book| book.spending.attempt(self.id))
     }
 
     /// Takes in that the attempt has ended.
     pub(crate) fn ended(&self, used: Used) {
         self.ledger
-            .change(|book| book.accounts.ended(self.id, used));
+            .change(|book| book.spending.ended(self.id, used));
     }
 
     /// Takes in that the exchange has ended. What is left is for the reservation of whoever gets the answer.
     pub(crate) fn landed(self) -> Option<Self> {
-        let is_owed = self.ledger.change(|book| book.accounts.land(self.id));
+        let is_owed = self.ledger.change(|book| book.spending.land(self.id));
         is_owed.then_some(self)
     }
 }
@@ -117,7 +117,7 @@ impl Drop for Claim {
     fn drop(&mut self) {
         self.ledger.change(|book| {
             book.waiting.remove(&self.id);
-            book.accounts.release(self.id);
+            book.spending.release(self.id);
         });
     }
 }
@@ -126,24 +126,24 @@ impl Drop for Claim {
 #[derive(Debug, Clone)]
 pub struct Bill {
     ledger: Arc<BudgetLedger>,
-    accounts: Vec<AccountId>,
+    payers: Vec<BudgetId>,
     price: Option<Price>,
     has_cost: bool,
 }
 
 impl Bill {
-    /// A bill to all of these accounts; `None` where there are none. `has_cost`: the call is a
+    /// A bill that all of these budgets pay; `None` where there are none. `has_cost`: the call is a
     /// provider's.
     pub fn new(
         ledger: &Arc<BudgetLedger>,
-        accounts: impl IntoIterator<Item = Option<AccountId>>,
+        payers: impl IntoIterator<Item = Option<BudgetId>>,
         price: Option<Price>,
         has_cost: bool,
     ) -> Option<Self> {
-        let accounts: Vec<AccountId> = accounts.into_iter().flatten().collect();
-        (!accounts.is_empty()).then(|| Self {
+        let payers: Vec<BudgetId> = payers.into_iter().flatten().collect();
+        (!payers.is_empty()).then(|| Self {
             ledger: Arc::clone(ledger),
-            accounts,
+            payers,
             price,
             has_cost,
         })
@@ -153,12 +153,12 @@ impl Bill {
     pub fn shared(own: Option<&Self>, asking: Option<&Self>, price: Option<Price>) -> Option<Self> {
         let bills = || own.into_iter().chain(asking);
         let first = bills().next()?;
-        let mut accounts: Vec<_> = bills().flat_map(|bill| bill.accounts.clone()).collect();
-        accounts.sort_unstable();
-        accounts.dedup();
+        let mut payers: Vec<_> = bills().flat_map(|bill| bill.payers.clone()).collect();
+        payers.sort_unstable();
+        payers.dedup();
         Some(Self {
             ledger: Arc::clone(&first.ledger),
-            accounts,
+            payers,
             price,
             has_cost: true,
         })
@@ -181,7 +181,7 @@ struct ReservationState {
 impl ReservationState {
     fn relax(&self) {
         for claim in &self.claims {
-            claim.ledger.change(|book| book.accounts.relax(claim.id));
+            claim.ledger.change(|book| book.spending.relax(claim.id));
         }
     }
 }
@@ -196,8 +196,8 @@ impl Reservation {
     }
 
     /// Those who pay. Exchanges with different ones are never one.
-    pub(crate) fn accounts(&self) -> &[AccountId] {
-        &self.bill.accounts
+    pub(crate) fn payers(&self) -> &[BudgetId] {
+        &self.bill.payers
     }
 
     /// Takes in that an exchange of the call is under way, until the visit is dropped.
@@ -217,7 +217,7 @@ impl Reservation {
         guess: Guess,
     ) -> Result<Claim, Exceeded> {
         let want = Want {
-            accounts: self.bill.accounts.clone(),
+            payers: self.bill.payers.clone(),
             lane: lane.clone(),
             guess,
             price: self.bill.price,
@@ -237,7 +237,7 @@ impl Reservation {
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
         self.bill
             .ledger
-            .change(|book| book.accounts.settle(&ids, said));
+            .change(|book| book.spending.settle(&ids, said));
     }
 
     fn lock(&self) -> MutexGuard<'_, ReservationState> {
@@ -270,11 +270,11 @@ mod tests {
     use super::super::terms::Measure;
     use super::*;
 
-    fn reservation(ledger: &Arc<BudgetLedger>, run: Option<AccountId>) -> Reservation {
-        Reservation::new(Bill::new(ledger, [run], None, true).expect("it has an account"))
+    fn reservation(ledger: &Arc<BudgetLedger>, run: Option<BudgetId>) -> Reservation {
+        Reservation::new(Bill::new(ledger, [run], None, true).expect("somebody pays"))
     }
 
-    fn dollars(limit: u64) -> (Arc<BudgetLedger>, Option<AccountId>) {
+    fn dollars(limit: u64) -> (Arc<BudgetLedger>, Option<BudgetId>) {
         let ledger = Arc::new(BudgetLedger::default());
         let budget = Budget {
             nano_usd: Some(limit * 1_000_000_000),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_without_limits_has_no_account() {
+    fn a_budget_without_limits_is_none() {
         let ledger = BudgetLedger::default();
         assert_eq!(ledger.open(Owner::Run, Budget::default()), None);
     }

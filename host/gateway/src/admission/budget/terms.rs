@@ -68,7 +68,7 @@ impl Budget {
 
 /// A budget that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AccountId(pub(super) usize);
+pub struct BudgetId(pub(super) usize);
 
 /// Whose budget it is; decides what helps when it is spent.
 #[derive(Debug, Clone, PartialEq, Eq)]

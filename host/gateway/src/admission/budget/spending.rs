@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use runner_scheduler::Cost as Tokens;
 
 use super::estimate::{Amounts, Bound, Learnt, Used, Want, total};
-use super::terms::{AccountId, Budget, Exceeded, Measure, Owner, Said, Statement};
+use super::terms::{Budget, BudgetId, Exceeded, Measure, Owner, Said, Statement};
 use crate::lane::{Lane, MOST_LANES};
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ type Sums = [u128; 3];
 pub(super) struct ClaimId(u64);
 
 #[derive(Debug)]
-struct Account {
+struct OpenBudget {
     owner: Owner,
     limits: [Option<u64>; 3],
     spent: Amounts,
@@ -54,12 +54,12 @@ enum Ruling {
 }
 
 /// The line of those who ask for the same: their lane, and who pays.
-type WaitingLine = (Lane, Vec<AccountId>);
+type WaitingLine = (Lane, Vec<BudgetId>);
 
 /// The budgets of a run.
 #[derive(Debug, Default)]
-pub(super) struct Accounts {
-    list: Vec<Account>,
+pub(super) struct Spending {
+    list: Vec<OpenBudget>,
     lanes: HashMap<Lane, Learnt>,
     /// The claim of a lane that goes alone.
     alone: HashMap<Lane, ClaimId>,
@@ -72,25 +72,25 @@ pub(super) struct Accounts {
     next: u64,
 }
 
-impl Accounts {
-    pub(super) fn open(&mut self, owner: Owner, budget: Budget) -> AccountId {
-        self.list.push(Account {
+impl Spending {
+    pub(super) fn open(&mut self, owner: Owner, budget: Budget) -> BudgetId {
+        self.list.push(OpenBudget {
             owner,
             limits: Measure::ALL.map(|measure| budget.limit(measure)),
             spent: [0; 3],
             reserved: [0; 3],
         });
-        AccountId(self.list.len() - 1)
+        BudgetId(self.list.len() - 1)
     }
 
     pub(super) fn statements(&self) -> Vec<Statement> {
-        let of = |account: &Account| {
+        let of = |budget: &OpenBudget| {
             let statement = |measure: Measure| {
                 Some(Statement {
-                    owner: account.owner.to_string(),
+                    owner: budget.owner.to_string(),
                     measure,
-                    limit: account.limits[measure as usize]?,
-                    spent: account.spent[measure as usize],
+                    limit: budget.limits[measure as usize]?,
+                    spent: budget.spent[measure as usize],
                 })
             };
             Measure::ALL
@@ -109,7 +109,7 @@ impl Accounts {
             lane: self.lane(plugin, want.lane),
             ..want
         };
-        let line = (want.lane.clone(), want.accounts.clone());
+        let line = (want.lane.clone(), want.payers.clone());
         self.lines.entry(line).or_default().insert(id, want);
         id
     }
@@ -138,9 +138,9 @@ impl Accounts {
         let firsts = self.lines.values().filter_map(BTreeMap::first_key_value);
         let mut firsts: Vec<(&ClaimId, &Want)> = firsts.collect();
         firsts.sort_unstable_by_key(|(id, _)| **id);
-        let mut awaited: Vec<AccountId> = Vec::new();
+        let mut awaited: Vec<BudgetId> = Vec::new();
         let decided = firsts.into_iter().find_map(|(id, want)| {
-            let is_behind = want.accounts.iter().any(|it| awaited.contains(it));
+            let is_behind = want.payers.iter().any(|it| awaited.contains(it));
             match self.ruling(want) {
                 Ruling::Refused(why) => Some((*id, Err(why))),
                 Ruling::Go { bounds, is_alone } if !is_behind => {
@@ -148,7 +148,7 @@ impl Accounts {
                 }
                 Ruling::WaitForLane => None,
                 Ruling::Go { .. } | Ruling::WaitForRoom => {
-                    awaited.extend(&want.accounts);
+                    awaited.extend(&want.payers);
                     None
                 }
             }
@@ -172,16 +172,16 @@ impl Accounts {
         let bounds = want.bounds(lane);
         let is_unpriced = want.has_cost && want.price.is_none() && lane.is_unpriced;
         let (mut fits, mut has_room) = (true, true);
-        for (account, measure, limit) in self.limits(&want.accounts) {
+        for (budget, measure, limit) in self.limits(&want.payers) {
             let bound = bounds[measure as usize];
             if measure == Measure::Cost && is_unpriced {
-                let owner = account.owner.clone();
+                let owner = budget.owner.clone();
                 return Ruling::Refused(Exceeded::Unpriced { owner });
             }
-            if account.spent[measure as usize] >= limit && !bound.is_free() {
-                return Ruling::Refused(account.exceeded(measure, limit));
+            if budget.spent[measure as usize] >= limit && !bound.is_free() {
+                return Ruling::Refused(budget.exceeded(measure, limit));
             }
-            let taken = account.taken(measure);
+            let taken = budget.taken(measure);
             // Requests are exact: without one left there is nothing to go alone with.
             let is_left = measure != Measure::Requests && taken < u128::from(limit);
             fits &= bound.fits(taken, limit);
@@ -197,15 +197,15 @@ impl Accounts {
         }
     }
 
-    /// Every limit of these accounts.
+    /// Every limit of these budgets.
     fn limits<'a>(
         &'a self,
-        accounts: &'a [AccountId],
-    ) -> impl Iterator<Item = (&'a Account, Measure, u64)> {
-        accounts.iter().flat_map(|id| {
-            let account = &self.list[id.0];
+        payers: &'a [BudgetId],
+    ) -> impl Iterator<Item = (&'a OpenBudget, Measure, u64)> {
+        payers.iter().flat_map(|id| {
+            let budget = &self.list[id.0];
             let limit =
-                move |measure: Measure| Some((account, measure, account.limits[measure as usize]?));
+                move |measure: Measure| Some((budget, measure, budget.limits[measure as usize]?));
             Measure::ALL.into_iter().filter_map(limit)
         })
     }
@@ -222,8 +222,8 @@ impl Accounts {
                 *amount = most;
             }
         }
-        for account in &want.accounts {
-            let sums = self.list[account.0].reserved.iter_mut();
+        for budget in &want.payers {
+            let sums = self.list[budget.0].reserved.iter_mut();
             sums.zip(reserved)
                 .for_each(|(sum, amount)| *sum += u128::from(amount));
         }
@@ -253,7 +253,7 @@ impl Accounts {
         let open = self.open.get_mut(&id).expect("it was just there");
         open.was_sent = true;
         open.on_wire = true;
-        spend(&mut self.list, &open.want.accounts, [1, 0, 0]);
+        spend(&mut self.list, &open.want.payers, [1, 0, 0]);
         Ok(())
     }
 
@@ -262,9 +262,9 @@ impl Accounts {
     fn no_retry(&self, id: ClaimId, open: &Open) -> Option<Exceeded> {
         let is_alone = self.alone.get(&open.want.lane) == Some(&id);
         let has_used = open.used != Tokens::default();
-        self.limits(&open.want.accounts)
-            .find_map(|(account, measure, limit)| {
-                let taken = account.taken(measure);
+        self.limits(&open.want.payers)
+            .find_map(|(budget, measure, limit)| {
+                let taken = budget.taken(measure);
                 let is_over = match measure {
                     Measure::Requests => taken >= limit.into(),
                     // Attempts that used nothing leave it what was reserved. After others it goes on
@@ -272,13 +272,13 @@ impl Accounts {
                     Measure::Tokens | Measure::Cost => {
                         has_used
                             && if is_alone {
-                                account.spent[measure as usize] >= limit
+                                budget.spent[measure as usize] >= limit
                             } else {
                                 taken > limit.into()
                             }
                     }
                 };
-                is_over.then(|| account.exceeded(measure, limit))
+                is_over.then(|| budget.exceeded(measure, limit))
             })
     }
 
@@ -301,7 +301,7 @@ impl Accounts {
         open.used.output_tokens = open.used.output_tokens.saturating_add(tokens.output_tokens);
         let lane = self.lanes.entry(open.want.lane.clone()).or_default();
         lane.answered(used, tokens);
-        spend(&mut self.list, &open.want.accounts, [0, total(tokens), 0]);
+        spend(&mut self.list, &open.want.payers, [0, total(tokens), 0]);
     }
 
     /// Gives back what an exchange that has ended reserved, but for the cost of the call that it
@@ -318,7 +318,7 @@ impl Accounts {
         is_owed
     }
 
-    /// Gives back what is reserved; the claim stays for the account.
+    /// Gives back what is reserved; the claim stays for what it used and cost.
     pub(super) fn relax(&mut self, id: ClaimId) {
         self.give_back(id, [true; 3]);
         self.step_aside(id);
@@ -341,7 +341,7 @@ impl Accounts {
             spent[1] = total(open.presumed);
             spent[2] = u64::saturating_add(spent[2], open.presumed_cost);
         }
-        spend(&mut self.list, &open.want.accounts, spent);
+        spend(&mut self.list, &open.want.payers, spent);
     }
 
     /// Ends the claims of one call: it cost so much.
@@ -367,19 +367,19 @@ impl Accounts {
                 cost = cost.max(lane.settled(known));
             }
         }
-        self.charge(&first.want.accounts.clone(), cost);
+        self.charge(&first.want.payers.clone(), cost);
     }
 
     /// Charges what a call cost. What a plugin with a limit of its own says beyond what it has left is
     /// its own matter: the run and the others don't pay for its word.
-    fn charge(&mut self, accounts: &[AccountId], cost: u64) {
-        let (own, others): (Vec<AccountId>, Vec<AccountId>) = accounts
+    fn charge(&mut self, payers: &[BudgetId], cost: u64) {
+        let (own, others): (Vec<BudgetId>, Vec<BudgetId>) = payers
             .iter()
             .partition(|id| matches!(self.list[id.0].owner, Owner::Plugin(_)));
         let left = own.iter().filter_map(|id| {
-            let account = &self.list[id.0];
-            let limit = account.limits[Measure::Cost as usize]?;
-            Some(limit.saturating_sub(account.spent[Measure::Cost as usize]))
+            let budget = &self.list[id.0];
+            let limit = budget.limits[Measure::Cost as usize]?;
+            Some(limit.saturating_sub(budget.spent[Measure::Cost as usize]))
         });
         let believed = left.fold(cost, u64::min);
         spend(&mut self.list, &own, [0, 0, cost]);
@@ -392,8 +392,8 @@ impl Accounts {
         };
         for (place, _) in which.iter().enumerate().filter(|(_, is_meant)| **is_meant) {
             let amount = std::mem::take(&mut open.reserved[place]);
-            for account in &open.want.accounts {
-                self.list[account.0].reserved[place] -= u128::from(amount);
+            for budget in &open.want.payers {
+                self.list[budget.0].reserved[place] -= u128::from(amount);
             }
         }
     }
@@ -406,7 +406,7 @@ impl Accounts {
     }
 }
 
-impl Account {
+impl OpenBudget {
     /// What is spent and reserved.
     fn taken(&self, measure: Measure) -> u128 {
         u128::from(self.spent[measure as usize]) + self.reserved[measure as usize]
@@ -422,8 +422,8 @@ impl Account {
     }
 }
 
-fn spend(list: &mut [Account], accounts: &[AccountId], amounts: Amounts) {
-    for id in accounts {
+fn spend(list: &mut [OpenBudget], payers: &[BudgetId], amounts: Amounts) {
+    for id in payers {
         for (sum, amount) in list[id.0].spent.iter_mut().zip(amounts) {
             *sum = sum.saturating_add(amount);
         }

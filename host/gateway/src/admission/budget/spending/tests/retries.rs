@@ -4,8 +4,8 @@ use super::*;
 
 /// Sends it once more, and it uses so much.
 fn sent(bench: &mut Bench, id: ClaimId, used: Used) -> Result<(), Exceeded> {
-    bench.accounts.attempt(id)?;
-    bench.accounts.ended(id, used);
+    bench.spending.attempt(id)?;
+    bench.spending.ended(id, used);
     Ok(())
 }
 
@@ -40,13 +40,13 @@ fn what_goes_with_others_is_sent_again_as_long_as_its_reservation_still_fits() {
 /// An exchange that belongs to no provider's call.
 fn without_cost(bench: &mut Bench, guess: Guess) -> ClaimId {
     let want = Want {
-        accounts: bench.payers.clone(),
+        payers: bench.payers.clone(),
         lane: lane(0),
         guess,
         price: Some(Price::per_token(0.5)),
         has_cost: false,
     };
-    let id = bench.accounts.ask("acme", want);
+    let id = bench.spending.ask("acme", want);
     assert_eq!(bench.decided(), [(id, Ok(()))]);
     id
 }
@@ -56,10 +56,10 @@ fn what_has_no_cost_reserves_none_and_owes_none_when_it_has_landed() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
     let id = without_cost(&mut bench, guess(Some(90)));
     assert_eq!(bench.reserved(), [1, 100, 0]);
-    assert_eq!(bench.accounts.open[&id].presumed_cost, 0);
+    assert_eq!(bench.spending.open[&id].presumed_cost, 0);
     assert_eq!(sent(&mut bench, id, Used::Nothing), Ok(()));
-    assert!(!bench.accounts.land(id));
-    assert!(bench.accounts.open.is_empty());
+    assert!(!bench.spending.land(id));
+    assert!(bench.spending.open.is_empty());
     assert_eq!(bench.spent(), [1, 0, 0]);
 }
 
@@ -67,7 +67,7 @@ fn what_has_no_cost_reserves_none_and_owes_none_when_it_has_landed() {
 fn what_landed_before_it_was_sent_owes_nothing() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
     let id = bench.granted(0, guess(Some(90)));
-    assert!(!bench.accounts.land(id));
-    assert!(bench.accounts.open.is_empty());
+    assert!(!bench.spending.land(id));
+    assert!(bench.spending.open.is_empty());
     assert_eq!((bench.spent(), bench.reserved()), ([0; 3], [0; 3]));
 }

@@ -46,7 +46,7 @@ proptest! {
         steps in prop::collection::vec((0u8..5, any::<prop::sample::Index>()), 0..200),
     ) {
         let mut bench = Bench::new(Budget { requests: limits.0, tokens: limits.1, nano_usd: limits.2.map(|micro| micro * 1_000) });
-        let limits = bench.accounts.list[0].limits;
+        let limits = bench.spending.list[0].limits;
         let (mut coming, mut running): (Vec<Model>, Vec<Running>) = (calls, Vec::new());
         let mut waiting = BTreeMap::<ClaimId, Model>::new();
         let mut sums: Amounts = [0; 3];
@@ -63,33 +63,33 @@ proptest! {
             } else if act == 4 && !waiting.is_empty() {
                 let gone = *waiting.keys().nth(at(waiting.len())).expect("there is one");
                 waiting.remove(&gone);
-                bench.accounts.release(gone);
+                bench.spending.release(gone);
             } else if !running.is_empty() {
                 let place = at(running.len());
                 let Running { id, output, cost, stage, .. } = running[place];
                 let dropped = act == 3;
                 match stage {
                     _ if dropped => {
-                        let open = &bench.accounts.open[&id];
+                        let open = &bench.spending.open[&id];
                         if open.on_wire {
                             sums[1] += total(open.presumed);
                             sums[2] += open.presumed_cost;
                             let of_lane = alone.entry(running[place].model.lane).or_default();
                             *of_lane = [0, of_lane[1].max(total(open.presumed)), of_lane[2].max(open.presumed_cost)];
                         }
-                        bench.accounts.release(id);
+                        bench.spending.release(id);
                     }
                     0 => {
-                        bench.accounts.attempt(id).expect("the first request was reserved");
+                        bench.spending.attempt(id).expect("the first request was reserved");
                         sums[0] += 1;
                     }
                     1 => {
-                        bench.accounts.ended(id, told(10, output));
+                        bench.spending.ended(id, told(10, output));
                         sums[1] += 10 + output;
                     }
-                    2 => prop_assert!(bench.accounts.land(id)),
+                    2 => prop_assert!(bench.spending.land(id)),
                     _ => {
-                        bench.accounts.settle(&[id], Said::Cost(cost));
+                        bench.spending.settle(&[id], Said::Cost(cost));
                         sums[2] += cost;
                     }
                 }
@@ -105,8 +105,8 @@ proptest! {
                 if decision.is_err() {
                     continue;
                 }
-                let goes_alone = bench.accounts.alone.get(&lane(model.lane)) == Some(&id);
-                let [_, tokens, cost] = bench.accounts.open[&id].reserved;
+                let goes_alone = bench.spending.alone.get(&lane(model.lane)) == Some(&id);
+                let [_, tokens, cost] = bench.spending.open[&id].reserved;
                 let keeps = |n: u64, bound: u64| if goes_alone { n } else { n.min(bound) };
                 let output = keeps(model.output, tokens - 10);
                 let cost = keeps(model.cost, cost);
@@ -118,8 +118,8 @@ proptest! {
             }
             prop_assert!(waiting.is_empty() || !running.is_empty(), "who waits waits for somebody");
             prop_assert_eq!(bench.spent(), sums, "sums are those of the calls");
-            let together = bench.accounts.open.iter().filter(|(id, _)| {
-                !bench.accounts.alone.values().any(|alone| alone == *id)
+            let together = bench.spending.open.iter().filter(|(id, _)| {
+                !bench.spending.alone.values().any(|alone| alone == *id)
             });
             // What an attempt used is spent, and reserved until the exchange has ended.
             let together: Vec<Amounts> = together
@@ -139,7 +139,7 @@ proptest! {
         }
         prop_assert!(running.is_empty() && waiting.is_empty(), "nobody is forgotten");
         prop_assert_eq!(bench.reserved(), [0; 3]);
-        prop_assert!(bench.accounts.open.is_empty() && bench.accounts.lines.is_empty());
-        prop_assert!(bench.accounts.alone.is_empty());
+        prop_assert!(bench.spending.open.is_empty() && bench.spending.lines.is_empty());
+        prop_assert!(bench.spending.alone.is_empty());
     }
 }

@@ -42,19 +42,19 @@ enum Answer {
     Refused(Exceeded),
 }
 
-/// One account, and exchanges of provider calls in lanes.
+/// One budget, and exchanges of provider calls in lanes.
 struct Bench {
-    accounts: Accounts,
-    payers: Vec<AccountId>,
+    spending: Spending,
+    payers: Vec<BudgetId>,
     price: Option<Price>,
 }
 
 impl Bench {
     fn new(budget: Budget) -> Self {
-        let mut accounts = Accounts::default();
-        let payers = vec![accounts.open(Owner::Run, budget)];
+        let mut spending = Spending::default();
+        let payers = vec![spending.open(Owner::Run, budget)];
         Self {
-            accounts,
+            spending,
             payers,
             price: None,
         }
@@ -63,18 +63,18 @@ impl Bench {
     /// Lines up, and stays in its line.
     fn line_up(&mut self, plugin: &str, lane: Lane, guess: Guess) -> ClaimId {
         let want = Want {
-            accounts: self.payers.clone(),
+            payers: self.payers.clone(),
             lane,
             guess,
             price: self.price,
             has_cost: true,
         };
-        self.accounts.ask(plugin, want)
+        self.spending.ask(plugin, want)
     }
 
     /// All that is decided by now.
     fn decided(&mut self) -> Vec<(ClaimId, Result<(), Exceeded>)> {
-        std::iter::from_fn(|| self.accounts.decide()).collect()
+        std::iter::from_fn(|| self.spending.decide()).collect()
     }
 
     /// Asks, and leaves the line where it would have to wait.
@@ -86,7 +86,7 @@ impl Bench {
             Some((_, Ok(()))) => Answer::Granted(id),
             Some((_, Err(why))) => Answer::Refused(why),
             None => {
-                self.accounts.release(id);
+                self.spending.release(id);
                 Answer::Wait
             }
         }
@@ -105,11 +105,11 @@ impl Bench {
     }
 
     fn spent(&self) -> Amounts {
-        self.accounts.list[0].spent
+        self.spending.list[0].spent
     }
 
     fn reserved(&self) -> Amounts {
-        let sums = self.accounts.list[0].reserved;
+        let sums = self.spending.list[0].reserved;
         sums.map(|sum| u64::try_from(sum).expect("a sum of few"))
     }
 
@@ -117,10 +117,10 @@ impl Bench {
     #[track_caller]
     fn call(&mut self, in_lane: u8, guess: Guess, output: u64, said: Said) {
         let id = self.granted(in_lane, guess);
-        self.accounts.attempt(id).expect("a request is left");
-        self.accounts.ended(id, told(10, output));
-        self.accounts.land(id);
-        self.accounts.settle(&[id], said);
+        self.spending.attempt(id).expect("a request is left");
+        self.spending.ended(id, told(10, output));
+        self.spending.land(id);
+        self.spending.settle(&[id], said);
     }
 }
 
@@ -146,7 +146,7 @@ fn what_is_dearer_than_can_be_leaves_room_for_the_rest_when_it_is_given_back() {
     bench.call(0, guess(Some(1)), 1, Said::Cost(u64::MAX));
     let claims = [0, 0, 1].map(|lane| bench.granted(lane, guess(Some(u64::MAX))));
     for id in claims {
-        bench.accounts.release(id);
+        bench.spending.release(id);
     }
     assert_eq!(bench.reserved(), [0; 3]);
 }
@@ -158,17 +158,17 @@ fn what_seems_to_take_nothing_neither_waits_for_ever_nor_goes_twice() {
     bench.call(0, NOTHING, 90, Said::Nothing);
     assert_eq!(bench.ask(0, NOTHING), spent(Measure::Tokens, 5, 100));
     let elsewhere = bench.granted(1, NOTHING);
-    assert_eq!(bench.accounts.attempt(elsewhere), Ok(()));
+    assert_eq!(bench.spending.attempt(elsewhere), Ok(()));
 }
 
 #[test]
 fn what_looks_like_no_prompt_goes_alone_until_its_lane_has_shown_that_it_is_none() {
     let mut bench = Bench::new(budget(None, Some(5), None));
     let end = |bench: &mut Bench, id: ClaimId, used: Used| {
-        bench.accounts.attempt(id).expect("unlimited");
-        bench.accounts.ended(id, used);
-        bench.accounts.land(id);
-        bench.accounts.settle(&[id], Said::Nothing);
+        bench.spending.attempt(id).expect("unlimited");
+        bench.spending.ended(id, used);
+        bench.spending.land(id);
+        bench.spending.settle(&[id], Said::Nothing);
     };
     let first = bench.granted(0, NOTHING);
     assert_eq!(bench.ask(0, NOTHING), Answer::Wait);
@@ -206,16 +206,16 @@ fn who_waits_for_room_is_not_passed_and_who_waits_for_its_lane_is() {
     let behind: Vec<_> = (3..6)
         .map(|n| bench.line_up("acme", lane(n), guess(Some(1))))
         .collect();
-    bench.accounts.release(small);
+    bench.spending.release(small);
     assert_eq!(bench.decided(), []);
-    bench.accounts.release(behind[1]);
-    bench.accounts.release(probe);
+    bench.spending.release(behind[1]);
+    bench.spending.release(probe);
     assert_eq!(
         bench.decided(),
         [],
         "the first has no room, the others none before it"
     );
-    bench.accounts.release(large);
+    bench.spending.release(large);
     let next = [for_lane, behind[0], behind[2]];
     assert_eq!(bench.decided(), next.map(|id| (id, Ok(()))));
 }
@@ -237,7 +237,7 @@ fn lanes_that_a_plugin_invents_are_one_once_they_are_too_many() {
     for bucket in MOST_LANES..2 * MOST_LANES {
         assert_eq!(ask(&mut bench, bucket, "acme"), Answer::Wait, "{bucket}");
     }
-    assert_eq!(bench.accounts.lanes.len(), MOST_LANES + 1);
+    assert_eq!(bench.spending.lanes.len(), MOST_LANES + 1);
     assert!(granted(&ask(&mut bench, MOST_LANES, "other")));
 }
 
@@ -247,18 +247,18 @@ fn requests_are_exact() {
     let first = bench.granted(0, guess(None));
     let second = bench.granted(0, guess(None));
     assert_eq!(bench.ask(0, guess(None)), Answer::Wait);
-    bench.accounts.attempt(first).expect("reserved");
+    bench.spending.attempt(first).expect("reserved");
     assert_eq!(
         bench.ask(0, guess(None)),
         Answer::Wait,
         "the other may not go"
     );
-    bench.accounts.release(second);
+    bench.spending.release(second);
     let third = bench.granted(0, guess(None));
-    bench.accounts.attempt(third).expect("reserved");
+    bench.spending.attempt(third).expect("reserved");
     assert_eq!(bench.ask(0, guess(None)), spent(Measure::Requests, 2, 2));
     let why = bench
-        .accounts
+        .spending
         .attempt(first)
         .expect_err("a retry is a request");
     assert!(why.to_string().contains("(2 of 2 requests)"), "{why}");
@@ -282,9 +282,9 @@ fn until_a_lane_has_answered_its_calls_go_one_by_one() {
     let probe = bench.granted(0, guess(None));
     assert_eq!(bench.ask(0, guess(None)), Answer::Wait);
     bench.granted(1, guess(None));
-    bench.accounts.attempt(probe).expect("unlimited");
-    bench.accounts.ended(probe, told(10, 100));
-    bench.accounts.land(probe);
+    bench.spending.attempt(probe).expect("unlimited");
+    bench.spending.ended(probe, told(10, 100));
+    bench.spending.land(probe);
     bench.granted(0, guess(None));
     bench.granted(0, guess(None));
     let longest_twice = 2 * (10 + 2 * 100);
@@ -303,10 +303,10 @@ fn what_does_not_fit_goes_alone_while_something_is_left() {
             Answer::Wait,
             "it may take all"
         );
-        bench.accounts.attempt(id).expect("unlimited");
-        bench.accounts.ended(id, told(10, 10));
-        bench.accounts.land(id);
-        bench.accounts.settle(&[id], Said::Nothing);
+        bench.spending.attempt(id).expect("unlimited");
+        bench.spending.ended(id, told(10, 10));
+        bench.spending.land(id);
+        bench.spending.settle(&[id], Said::Nothing);
     }
     assert_eq!(
         bench.ask(0, guess(Some(4096))),
@@ -318,15 +318,15 @@ fn what_does_not_fit_goes_alone_while_something_is_left() {
 fn a_cost_stays_reserved_until_its_call_has_ended() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
     let probe = bench.granted(0, guess(None));
-    bench.accounts.attempt(probe).expect("unlimited");
-    bench.accounts.ended(probe, told(10, 10));
-    assert!(bench.accounts.land(probe));
+    bench.spending.attempt(probe).expect("unlimited");
+    bench.spending.ended(probe, told(10, 10));
+    assert!(bench.spending.land(probe));
     assert_eq!(
         bench.ask(0, guess(None)),
         Answer::Wait,
         "nobody knows what it cost"
     );
-    bench.accounts.settle(&[probe], Said::Cost(NANO / 10));
+    bench.spending.settle(&[probe], Said::Cost(NANO / 10));
     let sure: Vec<_> = (0..4).map(|_| bench.granted(0, guess(None))).collect();
     assert_eq!(
         bench.reserved()[2],
@@ -336,7 +336,7 @@ fn a_cost_stays_reserved_until_its_call_has_ended() {
     bench.granted(0, guess(None));
     assert_eq!(bench.ask(0, guess(None)), Answer::Wait);
     for id in sure {
-        bench.accounts.release(id);
+        bench.spending.release(id);
     }
     assert_eq!(bench.spent()[2], NANO / 10);
 }
@@ -394,16 +394,16 @@ fn at_nothing_only_what_takes_nothing_goes() {
 fn what_is_cut_off_on_the_wire_counts_as_guessed_and_before_it_as_nothing() {
     let mut bench = Bench::new(budget(Some(9), Some(1000), None));
     let queued = bench.granted(0, guess(Some(90)));
-    bench.accounts.release(queued);
+    bench.spending.release(queued);
     assert_eq!(bench.spent(), [0, 0, 0]);
     let sent = bench.granted(0, guess(Some(90)));
-    bench.accounts.attempt(sent).expect("reserved");
-    bench.accounts.release(sent);
+    bench.spending.attempt(sent).expect("reserved");
+    bench.spending.release(sent);
     assert_eq!((bench.spent(), bench.reserved()), ([1, 100, 0], [0, 0, 0]));
     bench.price = Some(Price::per_token(0.001));
     let priced = bench.granted(1, guess(Some(90)));
-    bench.accounts.attempt(priced).expect("reserved");
-    bench.accounts.release(priced);
+    bench.spending.attempt(priced).expect("reserved");
+    bench.spending.release(priced);
     assert_eq!(bench.spent(), [2, 200, NANO / 10]);
 }
 
@@ -412,14 +412,14 @@ fn who_has_room_does_not_pass_an_earlier_one_that_waits_for_room_elsewhere() {
     let mut bench = Bench::new(budget(None, Some(10_000), None));
     let run = bench.payers.clone();
     let owner = Owner::Provider("small".to_owned());
-    let small = bench.accounts.open(owner, budget(None, Some(100), None));
+    let small = bench.spending.open(owner, budget(None, Some(100), None));
     bench.payers.push(small);
     let first = bench.granted(0, guess(Some(90)));
     let waits = bench.line_up("acme", lane(1), guess(Some(90)));
     bench.payers = run;
     let behind = bench.line_up("acme", lane(2), guess(Some(1)));
     assert_eq!(bench.decided(), []);
-    bench.accounts.release(first);
+    bench.spending.release(first);
     assert_eq!(bench.decided(), [waits, behind].map(|id| (id, Ok(()))));
 }
 
@@ -429,16 +429,16 @@ fn a_throttled_attempt_costs_a_request_and_no_tokens() {
     let id = bench.granted(0, guess(Some(90)));
     for _ in 0..3 {
         bench
-            .accounts
+            .spending
             .attempt(id)
             .expect("what was reserved is still there");
-        bench.accounts.ended(id, told(0, 0));
+        bench.spending.ended(id, told(0, 0));
     }
     assert_eq!(bench.spent(), [3, 0, 0]);
-    bench.accounts.attempt(id).expect("a request is left");
-    bench.accounts.ended(id, Used::Cut);
+    bench.spending.attempt(id).expect("a request is left");
+    bench.spending.ended(id, Used::Cut);
     let why = bench
-        .accounts
+        .spending
         .attempt(id)
         .expect_err("its tokens may be used");
     assert!(why.to_string().contains("100 of 100 tokens"), "{why}");
@@ -446,12 +446,12 @@ fn a_throttled_attempt_costs_a_request_and_no_tokens() {
 
 #[test]
 fn every_limit_counts_and_the_one_that_is_spent_is_named() {
-    let mut accounts = Accounts::default();
-    let run = accounts.open(Owner::Run, budget(None, None, Some(100)));
+    let mut spending = Spending::default();
+    let run = spending.open(Owner::Run, budget(None, None, Some(100)));
     let owner = Owner::Provider("fast".to_owned());
-    let provider = accounts.open(owner.clone(), budget(Some(1), None, None));
+    let provider = spending.open(owner.clone(), budget(Some(1), None, None));
     let mut bench = Bench {
-        accounts,
+        spending,
         payers: vec![run, provider],
         price: None,
     };
@@ -466,7 +466,7 @@ fn every_limit_counts_and_the_one_that_is_spent_is_named() {
          `budget`, then runner eval --resume"
     );
     let lines: Vec<String> = bench
-        .accounts
+        .spending
         .statements()
         .iter()
         .map(Statement::line)
@@ -478,20 +478,20 @@ fn every_limit_counts_and_the_one_that_is_spent_is_named() {
             "provider 'fast': 1 of 1 requests"
         ]
     );
-    for statement in bench.accounts.statements() {
+    for statement in bench.spending.statements() {
         assert_eq!(Statement::from_json(&statement.to_json()), Some(statement));
     }
 }
 
 #[test]
 fn a_run_does_not_pay_for_what_a_plugin_says_beyond_its_own_limit() {
-    let mut accounts = Accounts::default();
-    let run = accounts.open(Owner::Run, budget(None, None, Some(5_000)));
+    let mut spending = Spending::default();
+    let run = spending.open(Owner::Run, budget(None, None, Some(5_000)));
     let plugin = Owner::Plugin("acme".to_owned());
-    let own = accounts.open(plugin, budget(None, None, Some(500)));
-    accounts.charge(&[run, own], 200 * NANO);
-    accounts.charge(&[run, own], 900_000 * NANO);
-    accounts.charge(&[run, own], 900_000 * NANO);
-    let spent = |id: AccountId| accounts.list[id.0].spent[Measure::Cost as usize];
+    let own = spending.open(plugin, budget(None, None, Some(500)));
+    spending.charge(&[run, own], 200 * NANO);
+    spending.charge(&[run, own], 900_000 * NANO);
+    spending.charge(&[run, own], 900_000 * NANO);
+    let spent = |id: BudgetId| spending.list[id.0].spent[Measure::Cost as usize];
     assert_eq!((spent(run), spent(own)), (500 * NANO, 1_800_200 * NANO));
 }

@@ -72,7 +72,7 @@ pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use process::{Peer, ProcessCall};
 pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};
 pub use stack::attempts::{Attempt, AttemptLog};
-pub use stack::scope::CallScope;
+pub use stack::scope::ExchangeScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies, Precedence};
 pub use wire::client::{ClientSettings, tls};

@@ -15,7 +15,7 @@ use self::ended::{Ended, classified};
 use self::fault::Fault;
 use self::flight::{Landed, Route};
 use self::outbound::Outbound;
-use self::scope::CallScope;
+use self::scope::ExchangeScope;
 use self::stopwatch::Stopwatch;
 use crate::admission::budget::{Claim, Exceeded, Reservation};
 use crate::admission::lanes::{Entrant, LaneLoad, LaneSummary, Lanes, QuotaPlace, Turn};
@@ -113,7 +113,7 @@ struct Stack {
 
 /// One exchange on its way through.
 struct Passage<'a> {
-    scope: &'a CallScope,
+    scope: &'a ExchangeScope,
     outbound: &'a Arc<Outbound>,
     stopwatch: &'a Stopwatch<'a>,
     /// How long it may be on the wire.
@@ -163,7 +163,7 @@ impl Gateway {
         &self,
         grants: &Arc<Grants>,
         mut exchange: Exchange,
-        scope: &CallScope,
+        scope: &ExchangeScope,
     ) -> Result<Reply, ExchangeError> {
         let stack = &self.0;
         let pool = scope.scheduling.pool.clone();
@@ -183,7 +183,11 @@ impl Gateway {
     /// `value`, `error`, or neither where there is no value. It passes the same stack.
     ///
     /// Safe to drop at any point, as [`send`](Self::send).
-    pub async fn ask(&self, call: ProcessCall, scope: &CallScope) -> Result<Reply, ExchangeError> {
+    pub async fn ask(
+        &self,
+        call: ProcessCall,
+        scope: &ExchangeScope,
+    ) -> Result<Reply, ExchangeError> {
         let (cache, time_limit) = (call.cache, call.timeout);
         self.exchange(Ok(Outbound::Process(call)), cache, time_limit, scope)
             .await
@@ -194,7 +198,7 @@ impl Gateway {
         outbound: Result<Outbound, WireFault>,
         cache: CacheMode,
         time_limit: Duration,
-        scope: &CallScope,
+        scope: &ExchangeScope,
     ) -> Result<Reply, ExchangeError> {
         let stopwatch = Stopwatch::open(scope.clock.as_ref());
         let _visit = scope.reservation.as_deref().map(Reservation::visit);

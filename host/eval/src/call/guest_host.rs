@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
-    Bill, CacheMode, CallBodies, Code, Exchange, Grants, Price, Reservation, Said, Scheduling,
-    UsedTokens,
+    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeScope, Grants, Price, Reservation, Said,
+    Scheduling, UsedTokens,
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
@@ -65,7 +65,7 @@ impl Host for GuestHost {
                 abi::CacheMode::Bypass => CacheMode::Bypass,
             },
         };
-        let scope = runner_gateway::CallScope {
+        let scope = ExchangeScope {
             clock: Some(self.scope.clock.clone()),
             repeat: self.scope.repeat_index,
             scheduling: self.scheduling.clone(),

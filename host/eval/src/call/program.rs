@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{CaseId, CodeFiles, Engine};
-use runner_gateway::{CallBodies, Code, ProcessCall, Reply, Reservation, Scheduling};
+use runner_gateway::{
+    CallBodies, Code, ExchangeScope, ProcessCall, Reply, Reservation, Scheduling,
+};
 use runner_process::{Level, Log, LogLine as PrintedLine, Report};
 use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
@@ -108,7 +110,7 @@ impl CallScope {
             cache: *cache,
             log: log.clone().into_log(),
         };
-        let scope = runner_gateway::CallScope {
+        let scope = ExchangeScope {
             clock: Some(self.clock.clone()),
             repeat: self.repeat_index,
             scheduling: ask.scheduling.unwrap_or(scheduling).clone(),

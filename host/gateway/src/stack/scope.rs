@@ -10,7 +10,7 @@ use crate::wire::bodies::CallBodies;
 
 /// The bounds of the call that an exchange belongs to.
 #[derive(Debug, Clone, Default)]
-pub struct CallScope {
+pub struct ExchangeScope {
     /// Stands still while all of the call's exchanges wait.
     pub clock: Option<WorkClock>,
     /// What the user set for whoever makes the call.

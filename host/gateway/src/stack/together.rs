@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::fault::Fault;
 use super::flight::{Landed, Route, take};
 use super::outbound::Outbound;
-use super::scope::CallScope;
+use super::scope::ExchangeScope;
 use super::stopwatch::Stopwatch;
 use super::{Passage, Stack, class_of, owe, reply};
 use crate::admission::budget::Claim;
@@ -39,7 +39,7 @@ async fn landed(seat: &mut Seat<Landed>, stopwatch: &Stopwatch<'_>) -> Landed {
 /// A request that several callers wait for, with all that it needs to go on without them.
 struct Flight {
     outbound: Arc<Outbound>,
-    scope: CallScope,
+    scope: ExchangeScope,
     time_limit: Duration,
     envelope: Arc<Envelope>,
     key: Digest,
@@ -72,7 +72,7 @@ impl Stack {
             let mut seat = self.flights.board(&route, |on_wire| {
                 let flight = Flight {
                     outbound: Arc::clone(outbound),
-                    scope: CallScope {
+                    scope: ExchangeScope {
                         clock: None,
                         ..passage.scope.clone()
                     },

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use runner_gateway::{
-    CallScope, Class, Code, Exchange, Gateway, LaneNotice, Notice, Observer, Scheduling, Settings,
-    WorkClock,
+    Class, Code, Exchange, ExchangeScope, Gateway, LaneNotice, Notice, Observer, Scheduling,
+    Settings, WorkClock,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 use tokio_util::sync::CancellationToken;
@@ -139,7 +139,7 @@ async fn a_call_may_have_its_own_number_of_retries() {
     api.always(Answer::status(500));
     let grants = grants("bearer", &[&api.url()]);
     for retries in [0, 1, 5] {
-        let scope = CallScope {
+        let scope = ExchangeScope {
             scheduling: Arc::new(Scheduling {
                 max_retries: Some(retries),
                 ..scheduling()
@@ -228,7 +228,7 @@ async fn the_work_clock_stands_still_during_a_pause() {
     ]);
     let started = Instant::now();
     let clock = WorkClock::start();
-    let scope = CallScope {
+    let scope = ExchangeScope {
         clock: Some(clock.clone()),
         ..scope()
     };

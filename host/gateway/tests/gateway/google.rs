@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_gateway::{
-    Bill, Budget, BudgetLedger, CallScope, Code, Credential, Gateway, Grants, Masker,
+    Bill, Budget, BudgetLedger, Code, Credential, ExchangeScope, Gateway, Grants, Masker,
     OriginPattern, Owner, Reservation, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::{Answer, ModelApi};
@@ -108,7 +108,7 @@ async fn a_server_that_gives_no_tokens_is_left_alone_for_a_while() {
     tokens.always(Answer::text("busy").with_status(503));
     let (gateway, grants) = plugin(&api, &tokens);
     // Who tries again comes when the server may be asked again.
-    let scope = CallScope {
+    let scope = ExchangeScope {
         scheduling: Arc::new(Scheduling {
             max_retries: Some(0),
             ..scheduling()
@@ -137,7 +137,7 @@ async fn a_request_for_a_token_is_one_of_the_budget_s() {
     let mut codes = Vec::new();
     for _ in 0..4 {
         let bill = Bill::new(&ledger, [account], None, true);
-        let scope = CallScope {
+        let scope = ExchangeScope {
             reservation: bill.map(|bill| Arc::new(Reservation::new(bill))),
             ..scope()
         };

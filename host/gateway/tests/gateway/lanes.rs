@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use runner_gateway::{
-    CallScope, Class, Code, Counts, Exchange, ExchangeError, Gateway, LaneNotice, LanePolicy,
+    Class, Code, Counts, Exchange, ExchangeError, ExchangeScope, Gateway, LaneNotice, LanePolicy,
     Limit, Notice, Observer, Reply, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::{ask, gateway, grants, post, scheduling, scope, settings, text};
 
-fn under(scheduling: Scheduling) -> CallScope {
-    CallScope {
+fn under(scheduling: Scheduling) -> ExchangeScope {
+    ExchangeScope {
         scheduling: Arc::new(scheduling),
         ..scope()
     }
@@ -48,7 +48,7 @@ async fn send(
     gateway: &Gateway,
     api: &ModelApi,
     bucket: &str,
-    scope: &CallScope,
+    scope: &ExchangeScope,
 ) -> Result<Reply, ExchangeError> {
     let exchange = Exchange {
         bucket: Some(bucket.to_owned()),

@@ -23,8 +23,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CallScope, ClientSettings, Credential, Exchange, ExchangeError, Gateway, Grants, LanePolicy,
-    Lookup, Masker, OriginPattern, ProxyChoice, Reply, Scheduling, Scheme, Secret, Settings,
+    ClientSettings, Credential, Exchange, ExchangeError, ExchangeScope, Gateway, Grants,
+    LanePolicy, Lookup, Masker, OriginPattern, ProxyChoice, Reply, Scheduling, Scheme, Secret,
+    Settings,
 };
 use runner_tests::ModelApi;
 
@@ -55,10 +56,10 @@ fn scheduling() -> Scheduling {
 }
 
 /// The bounds of a call under [`scheduling`].
-fn scope() -> CallScope {
-    CallScope {
+fn scope() -> ExchangeScope {
+    ExchangeScope {
         scheduling: Arc::new(scheduling()),
-        ..CallScope::default()
+        ..ExchangeScope::default()
     }
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use runner_gateway::{
-    CALL_LIMIT, CallBodies, CallScope, Code, Envelope, ExchangeError, Gateway, Held, Lane,
+    CALL_LIMIT, CallBodies, Code, Envelope, ExchangeError, ExchangeScope, Gateway, Held, Lane,
     RESPONSE_LIMIT, Reply, ResponseCache, Settings,
 };
 
@@ -95,7 +95,7 @@ async fn send_all(
     bodies: &Arc<CallBodies>,
 ) -> Vec<Result<Reply, ExchangeError>> {
     let grants = grants("bearer", &[url]);
-    let scope = CallScope {
+    let scope = ExchangeScope {
         bodies: Arc::clone(bodies),
         ..scope()
     };

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CacheMode, CallScope, Caller, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event,
-    Exchange, Found, Gateway, Held, Interaction, Lane, LaneNotice, LanePolicy, Notice, Observer,
-    Remembered, ResponseCache, Scheduling, Settings,
+    CacheMode, Caller, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event, Exchange,
+    ExchangeScope, Found, Gateway, Held, Interaction, Lane, LaneNotice, LanePolicy, Notice,
+    Observer, Remembered, ResponseCache, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
@@ -131,7 +131,7 @@ async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<St
         cache,
         ..post(format!("{}/v1", api.url()))
     };
-    let scope = CallScope { tag: 7, ..scope() };
+    let scope = ExchangeScope { tag: 7, ..scope() };
     let grants = grants("query:key", &[&api.url()]);
     let reply = Gateway::new(settings).send(&grants, exchange, &scope).await;
     reply
@@ -299,7 +299,7 @@ async fn many_requests_are_in_flight_at_once_and_share_what_connections_they_can
         },
         ..settings()
     });
-    let scope = CallScope {
+    let scope = ExchangeScope {
         scheduling: Arc::new(Scheduling {
             policy: LanePolicy {
                 min_window: MANY as u32,
@@ -339,7 +339,7 @@ async fn equal_requests_at_once_are_one_on_the_wire_and_each_has_the_answer() {
         bucket: Some("gpt".to_owned()),
         ..post(format!("{}/v1", api.url()))
     };
-    let scope = CallScope { tag: 7, ..scope() };
+    let scope = ExchangeScope { tag: 7, ..scope() };
     let ask = || {
         let (gateway, exchange, scope) = (gateway.clone(), exchange.clone(), scope.clone());
         let grants = grants("bearer", &[&api.url()]);

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CallScope, ClientSettings, Credential, Exchange, Gateway, Grants, Lookup, Masker,
+    ClientSettings, Credential, Exchange, ExchangeScope, Gateway, Grants, Lookup, Masker,
     OriginPattern, ProxyChoice, Scheduling, Scheme, Secret, Settings,
 };
 use tokio::runtime::{Builder, Runtime};
@@ -127,9 +127,9 @@ pub(super) fn run(input: &[u8]) -> String {
         max_retries: Some(0),
         ..Scheduling::default()
     };
-    let scope = CallScope {
+    let scope = ExchangeScope {
         scheduling: Arc::new(scheduling),
-        ..CallScope::default()
+        ..ExchangeScope::default()
     };
     let World {
         runtime,

@@ -22,13 +22,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
 use crate::around::{self, hooks};
+use crate::assertions::{Grades, Subject, grade_all};
 use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
-use crate::judge::{Judged, Matter, judge};
 use crate::memory::{self, Account};
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, Outcome, Provenance, attempt};
@@ -228,12 +228,12 @@ async fn render_call_grade(
         let (id, stage) = (case.id, Stage::Parsing);
         scope.context.emit(Event::Question { id, stage });
     }
-    let matter = Matter {
+    let subject = Subject {
         case,
         request,
         answer,
     };
-    within(scope, grade(scope, matter, identity)).await
+    within(scope, grade(scope, subject, identity)).await
 }
 
 /// Gets the answer that the test brings with it, or the provider's.
@@ -254,11 +254,11 @@ async fn answer(
 /// Grades an answer; an error if its scoring function broke a limit.
 async fn grade(
     scope: &CallScope,
-    matter: Matter<'_>,
+    subject: Subject<'_>,
     identity: &abi::CallContext,
 ) -> Result<CaseGrade, CallFailure> {
-    let case = matter.case;
-    let Judged { graded, tokens } = judge(scope, matter, identity).await;
+    let case = subject.case;
+    let Grades { graded, tokens } = grade_all(scope, subject, identity).await;
     for check in case.test.assertions.iter() {
         if let Check::Set {
             metric: Some(metric),

@@ -14,7 +14,7 @@
 //! | `context` | what all cases of a run share |
 //! | `call`, `called` | one call of a component, what the component may ask of the host meanwhile, and what it used |
 //! | `around` | the code of the config that is called around a case and a run |
-//! | `case`, `judge` | the life of one case: render, call, grade |
+//! | `case`, `assertions` | the life of one case: render, call, grade |
 //! | `request`, `answer` | what a provider is asked, and its answer as graders and the results see it |
 //! | `stop` | a part of a case's life within its limit on time, until the case is cut off |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
@@ -39,13 +39,14 @@
 //!
 //! From the bottom up, each knowing only what comes before it: words (`failure`, `record`,
 //! `summary`, `event`), decisions and code (`grading`, `script`), `plugins`, what a run's cases
-//! share (`context`), `call`, `around`, `judge`, `case`, `comparison`, `finish`, the rows that are
+//! share (`context`), `call`, `around`, `assertions`, `case`, `comparison`, `finish`, the rows that are
 //! kept (`recorder`, `resume`), `run`, `prepare`.
 
 mod ahead;
 mod answer;
 mod around;
 mod aside;
+mod assertions;
 pub mod beginning;
 mod call;
 mod called;
@@ -62,7 +63,6 @@ mod fixture;
 mod forecast;
 pub mod grading;
 mod identity;
-mod judge;
 mod masking;
 mod memory;
 pub mod plugins;

@@ -14,11 +14,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::verdict::{Verdict, highest};
+use crate::assertions::{component, ungraded};
 use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
-use crate::judge::{component, ungraded};
 use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};
 use crate::request::{json, text};
 use crate::stop::{Stop, within};

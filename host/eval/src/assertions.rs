@@ -32,11 +32,11 @@ mod foreign;
 mod kept;
 
 use cascade::Cascade;
-use foreign::{MOST_STATED, held, shown, within};
+use foreign::{MOST_STATED, clamped, held, shown};
 use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
-pub(crate) struct Judged {
+pub(crate) struct Grades {
     pub(crate) graded: Vec<Graded>,
     /// Tokens that graders used.
     pub(crate) tokens: TokenUsage,
@@ -44,17 +44,17 @@ pub(crate) struct Judged {
 
 /// What the assertions of a case are about.
 #[derive(Clone, Copy)]
-pub(crate) struct Matter<'a> {
+pub(crate) struct Subject<'a> {
     pub(crate) case: &'a Case,
     /// What was sent.
     pub(crate) request: &'a Request,
     pub(crate) answer: &'a Answer,
 }
 
-/// What every assertion of a case reads.
-struct Bench<'a> {
+/// The assertions of a case, with what every one of them reads.
+struct Assertions<'a> {
     scope: &'a CallScope,
-    matter: Matter<'a>,
+    subject: Subject<'a>,
     case: &'a Case,
     answer: &'a Answer,
     identity: &'a CallContext,
@@ -91,24 +91,28 @@ struct Output<'a> {
 type Attempt = Result<(ComponentRecord, TokenUsage), CallFailure>;
 
 /// Grades an answer by the case's assertions.
-pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &CallContext) -> Judged {
-    let bench = Bench {
+pub(crate) async fn grade_all(
+    scope: &CallScope,
+    subject: Subject<'_>,
+    identity: &CallContext,
+) -> Grades {
+    let all = Assertions {
         scope,
-        matter,
-        case: matter.case,
-        answer: matter.answer,
+        subject,
+        case: subject.case,
+        answer: subject.answer,
         identity,
         context: OnceLock::new(),
         kept: KeptGrades::new(&scope.context.masker, &scope.memory),
     };
-    let checks = &*matter.case.test.assertions;
+    let checks = &*subject.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
     let mut tokens = TokenUsage::default();
     // Those without a condition depend on nothing, so they run side by side and before all others: the others
     // look at some of them, and may be spared by what they say.
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
     let unconditional = assertions.iter().filter(|it| it.when.is_none());
-    let grading: Vec<_> = unconditional.map(|it| bench.grade(it)).collect();
+    let grading: Vec<_> = unconditional.map(|it| all.grade(it)).collect();
     let done: Vec<(Graded, TokenUsage)> = stream::iter(grading)
         .buffered(scope.context.assertion_concurrency)
         .collect()
@@ -128,8 +132,8 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
             let (one, used) = match asked.map(|(when, cascade)| cascade.skips(check, when)) {
                 None => done.next().expect("all without a condition are graded"),
                 // One by one: the next may look at this one.
-                Some(None) => bench.grade(assertion).await,
-                Some(Some(reason)) => bench.skip(assertion, reason).await,
+                Some(None) => all.grade(assertion).await,
+                Some(Some(reason)) => all.skip(assertion, reason).await,
             };
             if let Some(cascade) = &mut cascade {
                 cascade.graded(assertion, &one);
@@ -142,10 +146,10 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
             cascade.ended(check, &graded[start..]);
         }
     }
-    Judged { graded, tokens }
+    Grades { graded, tokens }
 }
 
-impl Bench<'_> {
+impl Assertions<'_> {
     /// Skips an assertion whose `when` does not hold.
     async fn skip(&self, assertion: &Assertion, reason: String) -> (Graded, TokenUsage) {
         let component = cascade::skipped(reason, assertion.json.clone());
@@ -238,7 +242,7 @@ impl Bench<'_> {
 
     /// Returns what a `transform` or `contextTransform` makes of an output.
     async fn transformed(&self, script: &Script, output: &Value) -> Result<Value, CallFailure> {
-        let Matter { case, request, .. } = self.matter;
+        let Subject { case, request, .. } = self.subject;
         let metadata = &self.answer.record.metadata;
         transform(
             self.scope,
@@ -304,7 +308,7 @@ impl Bench<'_> {
     fn code_context(&self, config: Option<&Map<String, Value>>) -> String {
         let record = &self.answer.record;
         let context = CodeContext {
-            prompt: &self.matter.request.prompt,
+            prompt: &self.subject.request.prompt,
             vars: &self.case.scope,
             test: TestCase::of(self.case),
             provider: provider(self.case),
@@ -335,10 +339,9 @@ impl Bench<'_> {
             .await;
         let component = match result {
             Ok(grade) => {
-                let mut grade = held(&grader.plugin, grade);
+                let grade = held(&grader.plugin, grade);
                 // A judge's scale may end at 10 or 100; what a server says beyond that says no more.
-                within(&mut grade, -MOST_STATED, MOST_STATED);
-                component(assertion, grade)
+                component(assertion, clamped(grade, -MOST_STATED, MOST_STATED))
             }
             Err(failure) => ungraded(assertion, failure),
         };
@@ -382,7 +385,7 @@ impl Bench<'_> {
                 .contains(Inputs::COMPLETION)
                 .then(|| self.answer.completion.clone()),
             prompt: if reads.contains(Inputs::PROMPT) {
-                self.matter.request.messages.clone()
+                self.subject.request.messages.clone()
             } else {
                 Vec::new()
             },
@@ -438,7 +441,7 @@ pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRec
     }
     if assertion.of_data {
         // Beside scores of other rows a larger one would be all that counts. Whether the row passes is its own opinion.
-        within(&mut grade, 0.0, 1.0);
+        grade = clamped(grade, 0.0, 1.0);
     }
     let mut component = ComponentRecord::plain(
         grade.pass,

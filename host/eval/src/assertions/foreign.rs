@@ -37,10 +37,11 @@ pub(super) fn shown(plugin: &LoadedPlugin, test: &TestCase) -> String {
     }
 }
 
-/// Brings all scores of a grade between two.
-pub(super) fn within(grade: &mut Grade, least: f64, most: f64) {
+/// A grade whose scores are all between two.
+pub(super) fn clamped(mut grade: Grade, least: f64, most: f64) -> Grade {
     grade.score = grade.score.clamp(least, most);
     for (_, score) in &mut grade.named_scores {
         *score = score.clamp(least, most);
     }
+    grade
 }

@@ -14,14 +14,14 @@
 //! | `policy` | **grant**: the user's word against the plugin's wish; pure, and complete before anything is spent | `grants`, `origin`, `address`, `header` |
 //! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker`, and what some schemes need besides: `aws`, `google`, `oauth` |
 //! | `memory` | **record/replay** and **cache**: see neither secret nor lane | `remembered`, `cassette`, `cache` |
-//! | | while a request is on its way, its answer is for all who ask the same | `flights` |
+//! | | while a request is on its way, its answer is for all who ask the same | `shared` |
 //! | `admission` | **budget**: what may still be spent; reserved before, settled after | `budget`, `tokens` |
 //! | | **lane admission**: who goes when, and whether and when again, is decided by the machine of `runner-scheduler` | `lanes`, `scheduling` |
 //! | `wire` | **attempt**: the only code that sends; addresses are checked where they are connected to, redirects hop by hop; what comes back is unpacked and has its place in memory | `request`, `draft`, `attempt`, `client`, `proxies`, `resolve`, `redirect`, `coding`, `bodies`, `fault` |
 //! | | the **credential** again: put in anew for each attempt and each hop | `signature`, `sigv4`, `tokens`, `google` |
 //! | | beside the stages: a file that the person names by its address | `download` |
 //! | | **classify**: one table; what a response says about limits and waits is read header by header | `class`, `hint` |
-//! | `stack` | the order of the stages, and nothing else; takes an exchange's time | `stack`, `outbound`, `scope`, `together`, `flight`, `remember`, `ended`, `stopwatch`, `fault` |
+//! | `stack` | the order of the stages, and nothing else; takes an exchange's time | `stack`, `outbound`, `scope`, `together`, `sharing`, `remember`, `ended`, `stopwatch`, `fault` |
 //!
 //! Below the rooms stand the values that pass through them: `exchange`, `process` (a call of a
 //! program, which passes the same stages as a request), `lane` (what shares a quota), `clock` (the

@@ -3,5 +3,5 @@
 
 pub(crate) mod cache;
 pub(crate) mod cassette;
-pub(crate) mod flights;
 pub(crate) mod remembered;
+pub(crate) mod shared;

@@ -13,17 +13,17 @@ use runner_scheduler::{Class, LongWait, Next, Refusal};
 use self::attempts::Note;
 use self::ended::{Ended, classified};
 use self::fault::Fault;
-use self::flight::{Landed, Route};
 use self::outbound::Outbound;
 use self::scope::ExchangeScope;
+use self::sharing::{SharedEnd, SharingKey};
 use self::stopwatch::Stopwatch;
 use crate::admission::budget::{Claim, Exceeded, Reservation};
 use crate::admission::lanes::{Entrant, LaneLoad, LaneSummary, Lanes, QuotaPlace, Turn};
 use crate::admission::tokens::Guess;
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
-use crate::memory::flights::Flights;
 use crate::memory::remembered::{Caller, Cassette, Found, NoCassette, Remembered, ResponseCache};
+use crate::memory::shared::SharedRequests;
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
@@ -43,10 +43,10 @@ const SAID: usize = 200;
 pub(crate) mod attempts;
 mod ended;
 mod fault;
-mod flight;
 mod outbound;
 mod remember;
 pub(crate) mod scope;
+mod sharing;
 mod stopwatch;
 mod together;
 
@@ -104,7 +104,7 @@ struct Stack {
     timeout: Duration,
     cassette: Box<dyn Cassette>,
     cache: Option<Box<dyn ResponseCache>>,
-    flights: Flights<Arc<Route>, Landed>,
+    shared: SharedRequests<Arc<SharingKey>, SharedEnd>,
     bodies: Bodies,
     lanes: Lanes,
     masker: Masker,
@@ -131,7 +131,7 @@ impl Gateway {
             timeout: settings.timeout,
             cassette: settings.cassette,
             cache: settings.cache,
-            flights: Flights::default(),
+            shared: SharedRequests::default(),
             bodies: Bodies::default(),
             lanes: Lanes::new(settings.seed, Arc::clone(&observer), settings.quotas),
             masker: settings.masker,
@@ -312,7 +312,7 @@ impl Stack {
             let mut note = Note::queued(log, &lane, attempt);
             if let Err(why) = passage.stopwatch.waiting(turn.wait()).await {
                 let ended = unsent(&turn, why, last)?;
-                return Ok((ended, claim.and_then(Claim::landed)));
+                return Ok((ended, claim.and_then(Claim::finished)));
             }
             claim.as_ref().map_or(Ok(()), Claim::attempt)?;
             note.sent();
@@ -324,7 +324,7 @@ impl Stack {
                 claim.ended(ended.used());
             }
             match turn.finish(ended.class, &ended.hint, ended.usage) {
-                Next::Return => return Ok((ended, claim.and_then(Claim::landed))),
+                Next::Return => return Ok((ended, claim.and_then(Claim::finished))),
                 Next::TooLong(wait) => return Err(given_up(&turn, wait, &ended)),
                 Next::Again { .. } => {
                     if ended.class == Class::Timeout {

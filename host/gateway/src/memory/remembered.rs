@@ -4,7 +4,7 @@
 //! Both see a request without its credential (a fingerprint stands for it) and a response
 //! after masking. Both stand above the lanes: what is remembered costs no quota. The traits
 //! are here so that the stack can be tested without files; `cache` and `cassette` are what a run
-//! uses. That equal requests at once become one is neither's business: see `flights`.
+//! uses. That equal requests at once become one is neither's business: see `shared`.
 
 use std::fmt;
 use std::time::Duration;

@@ -34,7 +34,7 @@ impl<'a> Stopwatch<'a> {
 
     /// The stopwatch of a request that several callers wait for. It has no clock: each caller
     /// has its own, and learns through `on_wire` when it runs.
-    pub(super) fn of_flight(on_wire: watch::Sender<bool>) -> Self {
+    pub(super) fn of_shared(on_wire: watch::Sender<bool>) -> Self {
         Self {
             spent: Mutex::default(),
             clock: None,
@@ -62,11 +62,11 @@ impl<'a> Stopwatch<'a> {
     }
 
     /// Takes over what a shared request took; its attempts are one caller's only.
-    pub(super) fn adopt(&self, flown: &Spent, is_payer: bool) {
+    pub(super) fn adopt(&self, shared: &Spent, is_payer: bool) {
         let mut spent = self.lock();
-        spent.past_latency += flown.worked + flown.past_latency;
+        spent.past_latency += shared.worked + shared.past_latency;
         if is_payer {
-            spent.attempts += flown.attempts;
+            spent.attempts += shared.attempts;
         }
     }
 

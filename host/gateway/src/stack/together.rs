@@ -8,41 +8,41 @@ use runner_store::Digest;
 use tokio::sync::watch;
 
 use super::fault::Fault;
-use super::flight::{Landed, Route, take};
 use super::outbound::Outbound;
 use super::scope::ExchangeScope;
+use super::sharing::{SharedEnd, SharingKey, take};
 use super::stopwatch::Stopwatch;
 use super::{Passage, Stack, class_of, owe, reply};
 use crate::admission::budget::Claim;
 use crate::exchange::Reply;
 use crate::memory::cache;
-use crate::memory::flights::Seat;
 use crate::memory::remembered::{Ending, Envelope, Held, Interaction};
+use crate::memory::shared::Share;
 use crate::observer::Event;
 use crate::wire::bodies::Space;
 
-/// Waits for the end of the flight, on the caller's stopwatch: while the flight waits its clock
-/// stands still, and while the flight is on the wire it runs.
-async fn landed(seat: &mut Seat<Landed>, stopwatch: &Stopwatch<'_>) -> Landed {
+/// Waits for the end of a shared request, on the caller's stopwatch: while the request waits its clock
+/// stands still, and while the request is on the wire it runs.
+async fn end_of(share: &mut Share<SharedEnd>, stopwatch: &Stopwatch<'_>) -> SharedEnd {
     loop {
-        let landed = if seat.is_on_wire() {
-            stopwatch.beside(seat.landed()).await
+        let end = if share.is_on_wire() {
+            stopwatch.beside(share.answered()).await
         } else {
-            stopwatch.waiting(seat.landed()).await
+            stopwatch.waiting(share.answered()).await
         };
-        if let Some(landed) = landed {
-            return landed;
+        if let Some(end) = end {
+            return end;
         }
     }
 }
 
 /// A request that several callers wait for, with all that it needs to go on without them.
-struct Flight {
+struct DetachedRequest {
     outbound: Arc<Outbound>,
     scope: ExchangeScope,
     time_limit: Duration,
     envelope: Arc<Envelope>,
-    key: Digest,
+    cache_key: Digest,
 }
 
 impl Stack {
@@ -53,8 +53,8 @@ impl Stack {
         envelope: &Arc<Envelope>,
     ) -> Result<Reply, Fault> {
         let outbound = passage.outbound;
-        let route = Arc::new(Route {
-            key: outbound.cache_key(envelope),
+        let key = Arc::new(SharingKey {
+            cache_key: outbound.cache_key(envelope),
             plugin: outbound.plugin().to_owned(),
             lane: outbound.lane().clone(),
             time_limit: passage.time_limit,
@@ -69,8 +69,8 @@ impl Stack {
         });
         let mut has_tried = false;
         loop {
-            let mut seat = self.flights.board(&route, |on_wire| {
-                let flight = Flight {
+            let mut share = self.shared.join(&key, |on_wire| {
+                let request = DetachedRequest {
                     outbound: Arc::clone(outbound),
                     scope: ExchangeScope {
                         clock: None,
@@ -78,26 +78,26 @@ impl Stack {
                     },
                     time_limit: passage.time_limit,
                     envelope: Arc::clone(envelope),
-                    key: route.key,
+                    cache_key: key.cache_key,
                 };
-                Arc::clone(self).fly(flight, on_wire)
+                Arc::clone(self).send_detached(request, on_wire)
             });
-            let landed = landed(&mut seat, passage.stopwatch).await;
+            let end = end_of(&mut share, passage.stopwatch).await;
             // A refusal that will stand is everyone's. After one that may pass, those who only came
             // along have not had a try of their own: they ask again together, and one of them
             // leads. They do so once, lest many callers of a server that is down queue up for one
             // try after the other.
-            if !has_tried && !seat.leads() && landed.may_pass() {
+            if !has_tried && !share.leads() && end.may_pass() {
                 has_tried = true;
                 continue;
             }
-            let pays = seat.pays();
-            passage.stopwatch.adopt(&landed.spent, pays);
+            let pays = share.pays();
+            passage.stopwatch.adopt(&end.spent, pays);
             if pays {
-                owe(passage, take(&landed.claim));
+                owe(passage, take(&end.claim));
             }
-            let space = take(&landed.space);
-            let reply = landed.result?;
+            let space = take(&end.space);
+            let reply = end.result?;
             self.keep(passage, space, reply.body.len()).await?;
             let mut reply = Arc::unwrap_or_clone(reply);
             reply.cached |= !pays;
@@ -108,11 +108,17 @@ impl Stack {
         }
     }
 
-    async fn fly(self: Arc<Self>, flight: Flight, on_wire: watch::Sender<bool>) -> Landed {
-        let stopwatch = Stopwatch::of_flight(on_wire);
+    async fn send_detached(
+        self: Arc<Self>,
+        request: DetachedRequest,
+        on_wire: watch::Sender<bool>,
+    ) -> SharedEnd {
+        let stopwatch = Stopwatch::of_shared(on_wire);
         let (mut claim, mut space) = (None, None);
-        let result = self.fetch(flight, &stopwatch, &mut claim, &mut space).await;
-        Landed {
+        let result = self
+            .fetch(request, &stopwatch, &mut claim, &mut space)
+            .await;
+        SharedEnd {
             result: result.map(Arc::new),
             spent: stopwatch.spent(),
             claim: Arc::new(Mutex::new(claim)),
@@ -142,10 +148,14 @@ impl Stack {
     }
 
     /// Returns what the cache has. It is not held while it waits for its space.
-    async fn held(&self, flight: &Flight, space: &mut Space) -> Result<Option<Held>, Fault> {
+    async fn held(
+        &self,
+        request: &DetachedRequest,
+        space: &mut Space,
+    ) -> Result<Option<Held>, Fault> {
         let cache = self.cache.as_deref();
         let cache = cache.expect("only with a cache requests are shared");
-        while let Some(held) = cache.get(&flight.key) {
+        while let Some(held) = cache.get(&request.cache_key) {
             let bytes = held.response.body.len();
             if space.try_reserve(bytes) {
                 space.count(bytes)?;
@@ -160,15 +170,15 @@ impl Stack {
     /// Gets the cache's answer, or else the server's, which the cache has before anyone else.
     async fn fetch(
         &self,
-        flight: Flight,
+        request: DetachedRequest,
         stopwatch: &Stopwatch<'_>,
         owed: &mut Option<Claim>,
         taken: &mut Option<Space>,
     ) -> Result<Reply, Fault> {
         let mut space = self
             .bodies
-            .space(flight.outbound.space_owner(), &flight.scope.bodies);
-        if let Some(Held { response, latency }) = self.held(&flight, &mut space).await? {
+            .space(request.outbound.space_owner(), &request.scope.bodies);
+        if let Some(Held { response, latency }) = self.held(&request, &mut space).await? {
             *taken = Some(space);
             stopwatch.remember(latency, 0);
             let class = class_of(&response, None);
@@ -180,10 +190,10 @@ impl Stack {
         }
         drop(space);
         let passage = Passage {
-            scope: &flight.scope,
-            outbound: &flight.outbound,
+            scope: &request.scope,
+            outbound: &request.outbound,
             stopwatch,
-            time_limit: flight.time_limit,
+            time_limit: request.time_limit,
         };
         let (ended, claim) = self.attempts(&passage).await?;
         *owed = claim;
@@ -198,8 +208,10 @@ impl Stack {
                 response: response.clone(),
                 latency: stopwatch.spent().worked,
             };
-            let lane = flight.outbound.lane();
-            cache.put(&flight.key, &flight.envelope, lane, held).await;
+            let lane = request.outbound.lane();
+            cache
+                .put(&request.cache_key, &request.envelope, lane, held)
+                .await;
         }
         Ok(reply(response, ended.class, ended.hint.retry_after))
     }

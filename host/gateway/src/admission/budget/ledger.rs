@@ -107,8 +107,8 @@ impl Claim {
     }
 
     /// Takes in that the exchange has ended. What is left is for the reservation of whoever gets the answer.
-    pub(crate) fn landed(self) -> Option<Self> {
-        let is_owed = self.ledger.change(|book| book.spending.land(self.id));
+    pub(crate) fn finished(self) -> Option<Self> {
+        let is_owed = self.ledger.change(|book| book.spending.finish(self.id));
         is_owed.then_some(self)
     }
 }
@@ -295,7 +295,7 @@ mod tests {
             .expect("granted");
         claim.attempt().expect("requests are unlimited");
         claim.ended(Used::Told(Tokens::default()));
-        claim.landed().expect("its call has a cost")
+        claim.finished().expect("its call has a cost")
     }
 
     fn spent(ledger: &BudgetLedger) -> u64 {

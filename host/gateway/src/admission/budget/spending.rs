@@ -306,7 +306,7 @@ impl Spending {
 
     /// Gives back what an exchange that has ended reserved, but for the cost of the call that it
     /// belongs to. Says whether that is still to be settled.
-    pub(super) fn land(&mut self, id: ClaimId) -> bool {
+    pub(super) fn finish(&mut self, id: ClaimId) -> bool {
         self.give_back(id, [true, true, false]);
         let is_owed = self
             .open

@@ -27,7 +27,7 @@ fn a_call() -> Arc<CallBodies> {
 
 #[tokio::test]
 async fn a_call_that_holds_too_much_is_refused_until_its_guest_has_it() {
-    let (bodies, call, flight) = (Bodies::default(), a_call(), a_call());
+    let (bodies, call, shared) = (Bodies::default(), a_call(), a_call());
     for _ in 0..2 {
         let mut space = bodies.space(ACME, &call);
         space.grow(RESPONSE_LIMIT).await.unwrap();
@@ -45,10 +45,10 @@ async fn a_call_that_holds_too_much_is_refused_until_its_guest_has_it() {
     fourth.grow(RESPONSE_LIMIT).await.unwrap();
     // An answer that turns out smaller counts as what it is.
     fourth.count(1).unwrap();
-    let mut landed = bodies.space(ACME, &flight);
-    landed.grow(RESPONSE_LIMIT).await.unwrap();
-    landed.hand_over(&call).unwrap();
-    assert_eq!(flight.lock().bytes, 0);
+    let mut handed_over = bodies.space(ACME, &shared);
+    handed_over.grow(RESPONSE_LIMIT).await.unwrap();
+    handed_over.hand_over(&call).unwrap();
+    assert_eq!(shared.lock().bytes, 0);
     let mut more = bodies.space(ACME, &call);
     assert!(more.count(RESPONSE_LIMIT).is_err());
     more.count(RESPONSE_LIMIT - 1).unwrap();

@@ -119,7 +119,7 @@ impl Bench {
         let id = self.granted(in_lane, guess);
         self.spending.attempt(id).expect("a request is left");
         self.spending.ended(id, told(10, output));
-        self.spending.land(id);
+        self.spending.finish(id);
         self.spending.settle(&[id], said);
     }
 }
@@ -167,7 +167,7 @@ fn what_looks_like_no_prompt_goes_alone_until_its_lane_has_shown_that_it_is_none
     let end = |bench: &mut Bench, id: ClaimId, used: Used| {
         bench.spending.attempt(id).expect("unlimited");
         bench.spending.ended(id, used);
-        bench.spending.land(id);
+        bench.spending.finish(id);
         bench.spending.settle(&[id], Said::Nothing);
     };
     let first = bench.granted(0, NOTHING);
@@ -284,7 +284,7 @@ fn until_a_lane_has_answered_its_calls_go_one_by_one() {
     bench.granted(1, guess(None));
     bench.spending.attempt(probe).expect("unlimited");
     bench.spending.ended(probe, told(10, 100));
-    bench.spending.land(probe);
+    bench.spending.finish(probe);
     bench.granted(0, guess(None));
     bench.granted(0, guess(None));
     let longest_twice = 2 * (10 + 2 * 100);
@@ -305,7 +305,7 @@ fn what_does_not_fit_goes_alone_while_something_is_left() {
         );
         bench.spending.attempt(id).expect("unlimited");
         bench.spending.ended(id, told(10, 10));
-        bench.spending.land(id);
+        bench.spending.finish(id);
         bench.spending.settle(&[id], Said::Nothing);
     }
     assert_eq!(
@@ -320,7 +320,7 @@ fn a_cost_stays_reserved_until_its_call_has_ended() {
     let probe = bench.granted(0, guess(None));
     bench.spending.attempt(probe).expect("unlimited");
     bench.spending.ended(probe, told(10, 10));
-    assert!(bench.spending.land(probe));
+    assert!(bench.spending.finish(probe));
     assert_eq!(
         bench.ask(0, guess(None)),
         Answer::Wait,

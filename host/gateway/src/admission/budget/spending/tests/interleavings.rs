@@ -87,7 +87,7 @@ proptest! {
                         bench.spending.ended(id, told(10, output));
                         sums[1] += 10 + output;
                     }
-                    2 => prop_assert!(bench.spending.land(id)),
+                    2 => prop_assert!(bench.spending.finish(id)),
                     _ => {
                         bench.spending.settle(&[id], Said::Cost(cost));
                         sums[2] += cost;

@@ -52,22 +52,22 @@ fn without_cost(bench: &mut Bench, guess: Guess) -> ClaimId {
 }
 
 #[test]
-fn what_has_no_cost_reserves_none_and_owes_none_when_it_has_landed() {
+fn what_has_no_cost_reserves_none_and_owes_none_when_it_has_ended() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
     let id = without_cost(&mut bench, guess(Some(90)));
     assert_eq!(bench.reserved(), [1, 100, 0]);
     assert_eq!(bench.spending.open[&id].presumed_cost, 0);
     assert_eq!(sent(&mut bench, id, Used::Nothing), Ok(()));
-    assert!(!bench.spending.land(id));
+    assert!(!bench.spending.finish(id));
     assert!(bench.spending.open.is_empty());
     assert_eq!(bench.spent(), [1, 0, 0]);
 }
 
 #[test]
-fn what_landed_before_it_was_sent_owes_nothing() {
+fn what_ended_before_it_was_sent_owes_nothing() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
     let id = bench.granted(0, guess(Some(90)));
-    assert!(!bench.spending.land(id));
+    assert!(!bench.spending.finish(id));
     assert!(bench.spending.open.is_empty());
     assert_eq!((bench.spent(), bench.reserved()), ([0; 3], [0; 3]));
 }

@@ -1,4 +1,4 @@
-//! What makes two requests one flight, and how a flight ends.
+//! What makes two requests one, and how such a request ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,12 +13,12 @@ use crate::lane::Lane;
 use crate::wire::bodies::Space;
 use crate::wire::fault::WireFault;
 
-/// What makes two requests one flight. That is more than what makes their answers equal in the
+/// What makes two requests one. That is more than what makes their answers equal in the
 /// cache: also the plugin (its grants decide where a redirect may lead), the lane, the time on the
 /// wire, the retries and the budgets that pay. A caller never gets less than it would have got alone.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Route {
-    pub(super) key: Digest,
+pub(super) struct SharingKey {
+    pub(super) cache_key: Digest,
     pub(super) plugin: String,
     pub(super) lane: Lane,
     pub(super) time_limit: Duration,
@@ -27,9 +27,9 @@ pub(super) struct Route {
     pub(super) payers: Vec<BudgetId>,
 }
 
-/// How a flight ended, and what it took.
+/// How a shared request ended, and what it took.
 #[derive(Debug, Clone)]
-pub(super) struct Landed {
+pub(super) struct SharedEnd {
     pub(super) result: Result<Arc<Reply>, Fault>,
     pub(super) spent: Spent,
     /// What the call of whoever pays still owes; given back if nobody takes it.
@@ -45,7 +45,7 @@ pub(super) fn take<T>(from: &OnlyOnce<T>) -> Option<T> {
     from.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-impl Landed {
+impl SharedEnd {
     /// Whether another try might end better.
     pub(super) fn may_pass(&self) -> bool {
         let class = match &self.result {
@@ -82,13 +82,13 @@ mod tests {
                 cached: false,
                 spent: Spent::default(),
             };
-            let landed = Landed {
+            let end = SharedEnd {
                 result: Ok(Arc::new(reply)),
                 spent: Spent::default(),
                 claim: Arc::default(),
                 space: Arc::default(),
             };
-            assert_eq!(landed.may_pass(), again, "{class:?}");
+            assert_eq!(end.may_pass(), again, "{class:?}");
         }
     }
 }

@@ -33,7 +33,8 @@ use crate::hint::Dimension;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::{
-    ASSUMED_WINDOW, BLUFFS, CLOCKS_APART, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
+    ASSUMED_WINDOW, CLOCKS_APART, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FALSE_ZEROS,
+    FOREIGN_MEMORY,
 };
 use crate::tuning::evidence::JITTER;
 
@@ -93,7 +94,7 @@ pub(crate) struct Bucket {
     probe_at: Time,
     probes: u32,
     /// Attempts in a row that were accepted although nothing was left.
-    bluffs: u32,
+    false_zeros: u32,
     warned: bool,
 }
 
@@ -138,7 +139,7 @@ impl Bucket {
             finest: Duration::MAX,
             probe_at: Time::ZERO,
             probes: 0,
-            bluffs: 0,
+            false_zeros: 0,
             warned: false,
         }
     }
@@ -220,16 +221,16 @@ impl Bucket {
     }
 
     /// Takes in that an attempt for which there seemed to be too little was accepted.
-    pub(crate) fn bluffed(&mut self) {
+    pub(crate) fn served_at_zero(&mut self) {
         if self.last.is_some_and(|last| last.remaining == 0) {
-            self.bluffs += 1;
+            self.false_zeros += 1;
         }
     }
 
     /// When an attempt that uses `amount` may be sent.
     pub(crate) fn credit(&self, now: Time, amount: u64, sent: &Sent) -> Credit {
         let cost = self.charged(amount);
-        if amount == 0 || self.bluffs >= BLUFFS {
+        if amount == 0 || self.false_zeros >= FALSE_ZEROS {
             return Credit::Now;
         }
         let mut full = Level::whole(self.cap.unwrap_or(self.limit));
@@ -279,7 +280,7 @@ impl Bucket {
 
     /// Takes in that the server refused an attempt and said why: something was used that the model missed.
     pub(crate) fn overdrawn(&mut self) {
-        self.bluffs = 0;
+        self.false_zeros = 0;
         self.level = self.level.min(Level::ZERO);
         let raised = (self.distrust + (self.limit / 200).max(1)).min(self.limit / 8);
         self.distrust = self.distrust.max(raised);
@@ -287,7 +288,7 @@ impl Bucket {
 
     /// Takes in that nothing is left now, whatever the model says.
     pub(crate) fn empty(&mut self, now: Time) {
-        self.bluffs = 0;
+        self.false_zeros = 0;
         self.level = self.level.min(Level::ZERO);
         self.probe_at = self.probe_at.max(now + probe_pause(self.probes));
         if let Refill::Fixed {

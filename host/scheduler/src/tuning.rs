@@ -207,8 +207,8 @@ pub(crate) mod bucket {
 
     /// Attempts that a server accepts while it says that nothing is left, after which that is not
     /// believed any more. Three could be a window that ended between.
-    /// Pinned by the test `after_four_bluffs_nobody_believes_that_nothing_is_left`.
-    pub(crate) const BLUFFS: u32 = 4;
+    /// Pinned by the test `after_four_false_zeros_nobody_believes_that_nothing_is_left`.
+    pub(crate) const FALSE_ZEROS: u32 = 4;
 }
 
 /// Of `evidence`.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::Setting;
 use super::eval::texts;
-use super::fixtures::{Fixture, Tape};
+use super::fixtures::{Fixture, PassingRecording};
 use super::trial::{Outcome, Subject, Trial};
 use crate::arguments::Call;
 use crate::failure::Failure;
@@ -51,11 +51,11 @@ fn recorded(
         return Err(Failure::usage(message).help("delete it, or name another"));
     }
     check_place(file)?;
-    let (tape, recording) = Tape::new(setting)?;
+    let (kept, recording) = PassingRecording::new(setting)?;
     let outcome = trial.carry_out((subject, None), Exchanges::Record(recording), setting)?;
     let fixture = Fixture {
         request: trial,
-        exchanges: tape.exchanges()?,
+        exchanges: kept.exchanges()?,
         expect: outcome.said(),
     };
     fixture.write(file)?;

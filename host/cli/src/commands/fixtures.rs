@@ -21,7 +21,7 @@ use crate::visible;
 
 mod fixture;
 
-pub(super) use fixture::{Fixture, Tape};
+pub(super) use fixture::{Fixture, PassingRecording};
 
 /// The folder that has them.
 const FOLDER: &str = "fixtures";
@@ -110,8 +110,8 @@ fn ask(
     (subject, path): (&Subject, &Path),
     setting: &Setting,
 ) -> Result<Outcome, Failure> {
-    let tape = Tape::written(&fixture.exchanges, setting)?;
-    let playback = Playback::open(tape.path()).map_err(Failure::usage_from)?;
+    let kept = PassingRecording::written(&fixture.exchanges, setting)?;
+    let playback = Playback::open(kept.path()).map_err(Failure::usage_from)?;
     let exchanges = Exchanges::Replay(playback);
     let shown = path.strip_prefix(&setting.cwd).unwrap_or(path);
     fixture

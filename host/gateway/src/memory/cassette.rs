@@ -341,10 +341,10 @@ impl Playback {
     /// What comes nearest to a request that is not there. The index is made by the first that
     /// is not: a replay that has everything never pays for it.
     fn nearest(&self, wanted: &Envelope) -> String {
-        let deck = &*self.0;
-        let index = deck.index.get_or_init(|| {
+        let recorded = &*self.0;
+        let index = recorded.index.get_or_init(|| {
             // What can't be read any more is not near.
-            let lines = Lines::of(&deck.path).into_iter().flatten();
+            let lines = Lines::of(&recorded.path).into_iter().flatten();
             Index::new(lines.map_while(Result::ok).map(|(_, line)| line.envelope()))
         });
         index.explain(wanted)

@@ -347,7 +347,7 @@ impl Bucket {
         };
         if self.level >= Level::whole(1) {
             self.probes = 0;
-            self.bluffs = 0;
+            self.false_zeros = 0;
         }
         self.trim();
     }

@@ -467,13 +467,13 @@ proptest! {
 }
 
 #[test]
-fn after_four_bluffs_nobody_believes_that_nothing_is_left() {
+fn after_four_false_zeros_nobody_believes_that_nothing_is_left() {
     let mut client = Client::new(Dimension::Requests);
     let first = client.send(0, 1);
     client.read(10, first, (10, 0), Some(60_000));
-    for bluff in 0..4 {
-        assert_ne!(client.credit(20, 1), Credit::Now, "{bluff}");
-        client.bucket.bluffed();
+    for false_zero in 0..4 {
+        assert_ne!(client.credit(20, 1), Credit::Now, "{false_zero}");
+        client.bucket.served_at_zero();
     }
     assert_eq!(client.credit(20, 1), Credit::Now);
 }

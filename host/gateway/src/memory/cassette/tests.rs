@@ -53,7 +53,7 @@ fn body(found: Found) -> Vec<u8> {
 
 fn file() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("tape.jsonl");
+    let path = folder.path().join("recording.jsonl");
     (folder, path)
 }
 

@@ -127,7 +127,7 @@ impl Adaptive {
         self.answers.newest = self.answers.newest.max(flight.sent_at);
         self.mark_opening(now);
         if flight.note.overdraft {
-            self.buckets.iter_mut().for_each(Bucket::bluffed);
+            self.buckets.iter_mut().for_each(Bucket::served_at_zero);
         }
         self.window.succeed(now, in_flight + 1);
         let amends = self.trust.accepted();

@@ -310,11 +310,7 @@ fn failed(case: &Case, prompt: Option<String>, failure: &CallFailure) -> CaseRec
 }
 
 /// The row of a case that ended, or was at work, when the run's time was up.
-pub(crate) fn out_of_time(
-    record: Option<CaseRecord>,
-    case: &Case,
-    limit: Option<Duration>,
-) -> CaseRecord {
+pub(crate) fn out_of_time(record: Option<CaseRecord>, case: &Case, limit: Duration) -> CaseRecord {
     match record {
         None => failed(case, None, &time_is_up(limit)),
         Some(ended) => cut_by_time(ended, limit),
@@ -322,7 +318,7 @@ pub(crate) fn out_of_time(
 }
 
 /// The row of a case that may have been stopped after its answer, when the run's time was up.
-pub(crate) fn cut_by_time(mut record: CaseRecord, limit: Option<Duration>) -> CaseRecord {
+pub(crate) fn cut_by_time(mut record: CaseRecord, limit: Duration) -> CaseRecord {
     if record.conclusion.outcome() == Outcome::Cancelled {
         let CallFailure { code, message, .. } = time_is_up(limit);
         record.conclusion = Conclusion::failure(code, message);
@@ -330,8 +326,8 @@ pub(crate) fn cut_by_time(mut record: CaseRecord, limit: Option<Duration>) -> Ca
     record
 }
 
-fn time_is_up(limit: Option<Duration>) -> CallFailure {
-    let ms = limit.unwrap_or_default().as_millis();
+fn time_is_up(limit: Duration) -> CallFailure {
+    let ms = limit.as_millis();
     let message = format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)");
     CallFailure::new(FailureCode::TIMEOUT, message)
 }
@@ -365,7 +361,7 @@ mod tests {
 
     #[test]
     fn when_the_run_s_time_is_up_what_has_no_verdict_is_an_error_that_says_so() {
-        let limit = Some(Duration::from_millis(250));
+        let limit = Duration::from_millis(250);
         for record in [None, Some(cut_off())] {
             let record = out_of_time(record, &a_case(), limit);
             let told = "cut off: the run took longer than 250 ms (maxEvalTimeMs)";
@@ -378,7 +374,7 @@ mod tests {
     fn a_verdict_outlives_the_run_s_time() {
         let refused = CallFailure::new(FailureCode::Budget, "nothing is left");
         let ended = failed(&a_case(), None, &refused);
-        let record = out_of_time(Some(ended.clone()), &a_case(), None);
+        let record = out_of_time(Some(ended.clone()), &a_case(), Duration::ZERO);
         assert_eq!(record.conclusion, ended.conclusion);
     }
 

@@ -7,8 +7,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use runner_config::plan::Case;
+use runner_gateway::Masker;
 use runner_store::{Digest, Row};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +21,9 @@ use crate::comparison::verdict::{self, Verdict};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
+use crate::identity::Identities;
 use crate::masking::{masked, masked_question};
-use crate::memory::{Account, MAX_CARRIED, MAX_ROW, of_waiting};
+use crate::memory::{Account, MAX_CARRIED, MAX_ROW, Memory, of_waiting};
 use crate::question;
 use crate::record::{CaseRecord, Conclusion, Outcome, ResponseRecord};
 use crate::state::{Ended, Given, Left};
@@ -58,9 +61,18 @@ pub(crate) struct CaseEnd {
     pub(crate) leaves_question: bool,
 }
 
+/// What decides how a case ends, of all that the cases of a run share.
+struct EndRules<'a> {
+    masker: &'a Masker,
+    memory: &'a Memory,
+    identities: &'a Identities,
+    /// How long the run might take, if that time is up.
+    time_up: Option<Duration>,
+}
+
 impl Finished {
-    fn new(context: &RunContext, record: CaseRecord, identity: Option<Digest>) -> Self {
-        let (record, json) = masked(record, &context.masker);
+    fn new(masker: &Masker, record: CaseRecord, identity: Option<Digest>) -> Self {
+        let (record, json) = masked(record, masker);
         Self {
             row: record.to_row(identity, json),
             record: Arc::new(record),
@@ -94,97 +106,118 @@ pub(crate) fn conclude(
     begun: Instant,
 ) -> CaseEnd {
     let sent = context.asking.end(case.id);
-    let record = match context.stopped_by.get() {
-        Some(End::TimeLimit) => Some(case::out_of_time(record, case, context.run_timeout)),
-        // After an interrupt a case without a row is one that can be run later.
-        _ => record,
-    };
-    let Some(mut record) = record else {
-        return CaseEnd {
-            finished: None,
-            how: Ended::Open,
-            left: None,
-            memory: None,
-            leaves_question: case.test.question.is_some(),
+    let wall = sent.unwrap_or(begun).elapsed();
+    EndRules::of(context).end(case, record, wall)
+}
+
+impl<'a> EndRules<'a> {
+    fn of(context: &'a RunContext) -> Self {
+        let is_up = context.stopped_by.get() == Some(&End::TimeLimit);
+        Self {
+            masker: &context.masker,
+            memory: &context.memory,
+            identities: &context.identities,
+            time_up: is_up.then(|| context.run_timeout.unwrap_or_default()),
+        }
+    }
+
+    /// What becomes of a case that came to this record; `wall` is what its question took.
+    fn end(&self, case: &Case, record: Option<CaseRecord>, wall: Duration) -> CaseEnd {
+        let record = match self.time_up {
+            Some(limit) => Some(case::out_of_time(record, case, limit)),
+            // After an interrupt a case without a row is one that can be run later.
+            None => record,
         };
-    };
-    if let Some(question) = &case.test.question {
-        let wall = sent.unwrap_or(begun).elapsed();
-        question::settle(&mut record, question, wall);
+        let Some(mut record) = record else {
+            return CaseEnd {
+                finished: None,
+                how: Ended::Open,
+                left: None,
+                memory: None,
+                leaves_question: case.test.question.is_some(),
+            };
+        };
+        if let Some(question) = &case.test.question {
+            question::settle(&mut record, question, wall);
+        }
+        let (identity, group) = self.identities.with_group(case);
+        record.repeat_group = group;
+        let file = case.test.data.as_ref().map(|data| &*data.real);
+        let carried = carried_over(case, &record);
+        let is_carried = carried.is_none_or(|left| self.memory.carry(file, left.values()));
+        if !is_carried {
+            record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_carry());
+        }
+        let end = self.end_or_hold(case, record, identity);
+        let left = if is_carried {
+            end.left
+        } else {
+            end.left.map(Left::lost)
+        };
+        CaseEnd { left, ..end }
     }
-    let (identity, group) = context.identities.with_group(case);
-    record.repeat_group = group;
-    let file = case.test.data.as_ref().map(|data| &*data.real);
-    let carried = carried_over(case, &record);
-    let is_carried = carried.is_none_or(|left| context.memory.carry(file, left.values()));
-    if !is_carried {
-        record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_carry());
-    }
-    let end = end_or_hold(context, case, record, Some(identity));
-    let left = if is_carried {
-        end.left
-    } else {
-        end.left.map(Left::lost)
-    };
-    CaseEnd { left, ..end }
-}
 
-/// The end of a case, which may be compared with others.
-fn end_or_hold(
-    context: &RunContext,
-    case: &Case,
-    mut record: CaseRecord,
-    identity: Option<Digest>,
-) -> CaseEnd {
-    // A question that used too much has its verdict, which no comparison changes.
-    let is_graded = |record: &CaseRecord| record.conclusion.is_graded();
-    if case.test.comparisons.is_empty() || !is_graded(&record) {
-        return done(context, case, record, identity);
+    /// The end of a case, which may be compared with others.
+    fn end_or_hold(&self, case: &Case, mut record: CaseRecord, identity: Digest) -> CaseEnd {
+        // A question that used too much has its verdict, which no comparison changes.
+        let is_graded = |record: &CaseRecord| record.conclusion.is_graded();
+        if case.test.comparisons.is_empty() || !is_graded(&record) {
+            return self.done(case, record, identity);
+        }
+        verdict::open(&mut record);
+        let (mut record, json) = masked(record, self.masker);
+        let values = record.response.iter().flat_map(ResponseRecord::values);
+        let bytes = of_waiting(json.len(), values);
+        drop(json);
+        // Masked it may have become too large to be kept.
+        if is_graded(&record) && !self.memory.keep_answer(case.id.test_idx, bytes) {
+            verdict::leave_out(&mut record);
+            let why = too_large_to_compare();
+            record.conclusion = Conclusion::failure(FailureCode::TooLarge, why);
+        }
+        if !is_graded(&record) {
+            return self.done(case, record, identity);
+        }
+        // On the disk it stands as what it is until it is compared: answered, not more.
+        let waiting = verdict::waiting(record.clone());
+        let stored = Finished::new(self.masker, waiting, Some(identity));
+        let left = carried_over(case, &record);
+        let (record, identity) = (Arc::new(record), Some(identity));
+        CaseEnd {
+            finished: Some(stored),
+            how: Ended::Answered(Held { record, identity }),
+            left,
+            memory: None,
+            leaves_question: false,
+        }
     }
-    verdict::open(&mut record);
-    let (mut record, json) = masked(record, &context.masker);
-    let values = record.response.iter().flat_map(ResponseRecord::values);
-    let bytes = of_waiting(json.len(), values);
-    if is_graded(&record) && !context.memory.keep_answer(case.id.test_idx, bytes) {
-        verdict::leave_out(&mut record);
-        record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_compare());
-    }
-    drop(json);
-    if !is_graded(&record) {
-        // It was too large to be kept.
-        return done(context, case, record, identity);
-    }
-    // On the disk it stands as what it is until it is compared: answered, not more.
-    let stored = Finished::new(context, verdict::waiting(record.clone()), identity);
-    let left = carried_over(case, &record);
-    let record = Arc::new(record);
-    CaseEnd {
-        finished: Some(stored),
-        how: Ended::Answered(Held { record, identity }),
-        left,
-        memory: None,
-        leaves_question: false,
-    }
-}
 
-/// The end of a case that is compared with no others.
-fn done(
-    context: &RunContext,
-    case: &Case,
-    record: CaseRecord,
-    identity: Option<Digest>,
-) -> CaseEnd {
-    let how = match record.conclusion.outcome() {
-        Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
-        Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
-    };
-    let finished = Finished::new(context, record, identity);
-    CaseEnd {
-        left: carried_over(case, &finished.record),
-        finished: Some(finished),
-        how,
-        memory: None,
-        leaves_question: false,
+    /// The end of a case that is compared with no others.
+    fn done(&self, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
+        let how = match record.conclusion.outcome() {
+            Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
+            Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
+        };
+        let finished = Finished::new(self.masker, record, Some(identity));
+        CaseEnd {
+            left: carried_over(case, &finished.record),
+            finished: Some(finished),
+            how,
+            memory: None,
+            leaves_question: false,
+        }
+    }
+
+    /// The rows of answers that nothing will be compared with any more.
+    fn uncompared(&self, answers: impl IntoIterator<Item = Held>) -> Vec<Finished> {
+        let leave = |Held { record, identity }| {
+            let mut record = verdict::waiting(Arc::unwrap_or_clone(record));
+            if let Some(limit) = self.time_up {
+                record = case::cut_by_time(record, limit);
+            }
+            Finished::new(self.masker, record, identity)
+        };
+        answers.into_iter().map(leave).collect()
     }
 }
 
@@ -242,7 +275,7 @@ pub(crate) fn compared_in_vain(
 fn settled(context: &RunContext, row: HeldRow, verdicts: &[Verdict]) -> Vec<Finished> {
     let settle = |Held { record, identity }| {
         let record = verdict::settled(Arc::unwrap_or_clone(record), verdicts);
-        Finished::new(context, record, identity)
+        Finished::new(&context.masker, record, identity)
     };
     row.into_values().map(settle).collect()
 }
@@ -252,17 +285,13 @@ pub(crate) fn uncompared(
     context: &RunContext,
     answers: impl IntoIterator<Item = Held>,
 ) -> Vec<Finished> {
-    let leave = |Held { record, identity }| {
-        let mut record = verdict::waiting(Arc::unwrap_or_clone(record));
-        if context.stopped_by.get() == Some(&End::TimeLimit) {
-            record = case::cut_by_time(record, context.run_timeout);
-        }
-        Finished::new(context, record, identity)
-    };
-    answers.into_iter().map(leave).collect()
+    EndRules::of(context).uncompared(answers)
 }
 
 fn answers(row: &HeldRow) -> ComparedAnswers {
     let one = |(column, held): (&u32, &Held)| (*column, held.record.clone());
     row.iter().map(one).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use runner_config::plan::{Case, Plan};
 use runner_config::{Agreements, Catalog, Level, LoadRequest, load};
 
-/// The plan of a config whose provider is `echo` and whose assertions are `equals` or `llm-rubric`.
+/// The plan of a config whose provider is `echo` and whose assertions are `equals`, `llm-rubric` or `max-score`.
 pub(crate) fn plan(config: &str) -> Plan {
     plan_with(config, &[])
 }
@@ -26,7 +26,7 @@ pub(crate) fn plan_with(config: &str, env: &[(&str, &str)]) -> Plan {
     };
     let catalog = Catalog {
         provider_prefixes: [("echo".to_owned(), "echo".to_owned())].into(),
-        assertion_types: ["equals", "llm-rubric"]
+        assertion_types: ["equals", "llm-rubric", "max-score"]
             .map(|name| (name.to_owned(), "grader".to_owned()))
             .into(),
         asking_types: ["llm-rubric".to_owned()].into(),

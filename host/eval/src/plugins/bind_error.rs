@@ -5,7 +5,7 @@ use std::fmt;
 use runner_config::on_one_line;
 use runner_config::plan::{Position, Provider};
 
-use super::{LoadedPlugin, Trust};
+use super::loaded::{LoadedPlugin, Trust};
 
 /// Why a plugin can't be used as the config has it.
 #[derive(Debug, thiserror::Error)]

@@ -9,29 +9,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use data_encoding::HEXLOWER;
-use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram};
-use runner_config::{Origin as Author, Permissions, Prices};
-use runner_gateway::{Bill, Credential, Grants, OriginPattern, Scheduling, Scheme, Secret};
+use runner_config::Origin as Author;
+use runner_config::plan::{Code, EnvRead, Provider, ProviderProgram};
+use runner_gateway::{Bill, Credential, Grants, Scheduling};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::auth::Auth;
 use super::aws;
-use super::bind_error::{BindError, place};
-use super::bounds::{AllLanes, call_limits, scheduling};
+use super::bind_error::BindError;
+use super::binder::{Binder, Bound, digest, granted_json, patterns, reads};
+use super::bounds::{call_limits, scheduling};
 use super::configured;
+use super::foreign::hide_keys;
+use super::loaded::{LoadedPlugin, Trust};
 use super::price::price;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
-use super::ways::{Address, Named, Noted, Way};
-use super::{Budgets, LoadedPlugin, PluginSet, Trust};
+use super::ways::{Address, Named, Way};
 use crate::private_door::{self, Extras};
-use crate::programs::Programs;
-use crate::trust::Agreements;
 
 /// An assertion type of the plan, ready to be called.
 #[derive(Debug)]
@@ -48,40 +45,6 @@ pub(crate) struct Grader {
     pub(crate) llm: Vec<String>,
     /// Whose budgets pay, if any.
     pub(crate) bill: Option<Bill>,
-}
-
-/// Binds the plan's names to components.
-pub(crate) struct Binder<'a> {
-    pub(crate) set: &'a PluginSet,
-    /// The process's environment and `--env-file`.
-    pub(crate) env: &'a BTreeMap<String, String>,
-    /// The config's `env`, which wins over it.
-    pub(crate) config_env: &'a Map<String, Value>,
-    /// Which variables of the process's environment the config's were made of.
-    pub(crate) env_sources: &'a BTreeMap<String, BTreeSet<String>>,
-    /// The run's `delay`.
-    pub(crate) delay: Option<Duration>,
-    /// What holds for all lanes.
-    pub(crate) lanes: AllLanes,
-    /// Nothing will be sent, so that a credential needs no value.
-    pub(crate) offline: bool,
-    pub(crate) budgets: &'a Budgets,
-    pub(crate) prices: &'a Prices,
-    /// What runs outside the sandbox.
-    pub(crate) programs: &'a Programs,
-    pub(crate) agreements: &'a Agreements,
-    /// What binding finds out about agreements that are needed.
-    pub(crate) noted: Noted,
-}
-
-/// What one use of a plugin may do.
-pub(super) struct Bound {
-    pub(super) grants: Grants,
-    pub(super) digest: String,
-    pub(super) llm: Vec<String>,
-    /// Whether it is agreed to that it sees what it is configured with: what it says of that would
-    /// tell it.
-    pub(super) may_see_config: bool,
 }
 
 impl Binder<'_> {
@@ -120,7 +83,7 @@ impl Binder<'_> {
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config, takes)?,
             Trust::Foreign(entry) => {
-                Self::hide_keys(wants, &mut config);
+                hide_keys(wants, &mut config);
                 self.foreign(&plugin, entry.as_deref(), Some(provider))?
             }
         };
@@ -419,73 +382,4 @@ impl Binder<'_> {
             });
         }
     }
-
-    /// Notes what a config lets a plugin reach.
-    pub(super) fn granted_ways(&self, hosts: &[OriginPattern], at: &Position, takes: &[EnvRead]) {
-        for to in hosts {
-            self.noted.way(Way {
-                to: to.clone(),
-                named: Named::Text,
-                author: Author::Config,
-                at: at.clone(),
-                own: BTreeSet::new(),
-                takes: takes.to_vec(),
-                named_by: takes.to_vec(),
-            });
-        }
-    }
-}
-
-/// Variables that are taken at a place.
-pub(super) fn reads(names: Vec<String>, at: &Position) -> impl Iterator<Item = EnvRead> {
-    names.into_iter().map(|name| EnvRead {
-        name,
-        at: at.clone(),
-    })
-}
-
-pub(super) fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {
-    let parse = |host: &String| {
-        OriginPattern::parse(host).map_err(|error| BindError::Config {
-            at: place(at),
-            problem: error.to_string(),
-        })
-    };
-    hosts.iter().map(parse).collect()
-}
-
-pub(super) fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
-    Scheme::parse(text).map_err(|error| BindError::Config {
-        at: place(at),
-        problem: error.to_string(),
-    })
-}
-
-/// A value as a secret, or what is wrong with it.
-pub(super) fn secret(value: String, env: &str) -> Result<Secret, String> {
-    Secret::credential(value).map_err(|why| format!("the value for {env} {why}"))
-}
-
-pub(super) fn digest(granted: &Value) -> String {
-    HEXLOWER.encode(&Sha256::digest(granted.to_string()))
-}
-
-/// What is granted, as the digest covers it.
-pub(super) fn granted_json(granted: &Permissions) -> Value {
-    let credentials: Map<String, Value> = granted
-        .credentials
-        .iter()
-        .map(|(name, grant)| {
-            (
-                name.clone(),
-                json!({ "env": grant.env, "scheme": grant.scheme, "hosts": grant.hosts }),
-            )
-        })
-        .collect();
-    let mut json =
-        json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm });
-    if granted.wasi_http {
-        json["wasiHttp"] = Value::Bool(true);
-    }
-    json
 }

@@ -12,7 +12,7 @@ use runner_config::{PluginEntry, Terms, microusd};
 use runner_gateway::{Counts, LanePolicy, LaneStrategy, Limit, Scheduling};
 use runner_sandbox::CallLimits;
 
-use super::{LoadedPlugin, Trust};
+use super::loaded::{LoadedPlugin, Trust};
 
 /// Requests that a lane opens with at most, however many the user asked for: what a server refuses of
 /// more is lost before the first word of it is heard.

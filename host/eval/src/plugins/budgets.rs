@@ -11,7 +11,7 @@ use runner_config::plan::{self, Provider};
 use runner_config::{PluginLimits, microusd};
 use runner_gateway::{Bill, Budget, BudgetId, BudgetLedger, Owner, Price};
 
-use super::{LoadedPlugin, Trust};
+use super::loaded::{LoadedPlugin, Trust};
 
 /// The budgets of a run, opened as they are needed.
 #[derive(Debug)]

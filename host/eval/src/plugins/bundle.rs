@@ -16,7 +16,6 @@ use runner_sandbox::abi::Info;
 use runner_sandbox::{Carried, LoadError, Plugin, Sandbox};
 use serde::{Deserialize, Serialize};
 
-use super::PluginSet;
 use crate::private_door::asks_judges;
 
 /// What a component serves.
@@ -171,9 +170,13 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Leaves out what is loaded already: it serves its names even where the bundle has them, too.
-    pub(super) fn leave_out(&mut self, set: &PluginSet) {
-        self.prefixes.retain(|name| set.by_prefix(name).is_none());
-        self.types.retain(|name| set.by_type(name).is_none());
+    /// Leaves out what is served already, even where the bundle has it, too.
+    pub(super) fn leave_out(
+        &mut self,
+        has_prefix: impl Fn(&str) -> bool,
+        has_type: impl Fn(&str) -> bool,
+    ) {
+        self.prefixes.retain(|name| !has_prefix(name));
+        self.types.retain(|name| !has_type(name));
     }
 }

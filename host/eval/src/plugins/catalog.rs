@@ -6,8 +6,9 @@ use runner_config::plan::MAX_SCORE;
 use runner_config::{AbsentLanguage, Catalog};
 
 use super::bundle::{Waiting, settings};
-use super::claims::Serves;
-use super::{PluginSet, Trust};
+use super::loaded::Trust;
+use super::set::PluginSet;
+use super::set::Serves;
 use crate::private_door::asks_judges;
 
 impl PluginSet {

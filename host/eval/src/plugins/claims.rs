@@ -10,17 +10,12 @@ use std::sync::Arc;
 use runner_config::misspelt;
 use runner_sandbox::Plugin;
 
+use super::bind_error::place;
 use super::bundle::Served;
-use super::{LoadedPlugin, PluginError, PluginSet, Trust, extensions, place};
-
-/// Who serves a name of a config.
-#[derive(Debug)]
-pub(super) struct Serves {
-    /// Its place among the plugins.
-    pub(super) index: usize,
-    /// What the plugin itself calls it.
-    pub(super) own: String,
-}
+use super::extensions;
+use super::loaded::{LoadedPlugin, Trust};
+use super::plugin_error::PluginError;
+use super::set::{PluginSet, Serves};
 
 /// A name that a plugin claims.
 struct Claim {
@@ -31,14 +26,6 @@ struct Claim {
 }
 
 impl LoadedPlugin {
-    /// The name that the config gives to one of its types or prefixes.
-    pub(super) fn renamed(&self, own: &str) -> Option<&String> {
-        match &self.trust {
-            Trust::Foreign(Some(entry)) => entry.renamed.get(own).map(|(name, _)| name),
-            Trust::Foreign(None) | Trust::Bundled => None,
-        }
-    }
-
     fn is_bundled(&self) -> bool {
         matches!(self.trust, Trust::Bundled)
     }

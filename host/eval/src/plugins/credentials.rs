@@ -3,41 +3,15 @@
 
 use runner_config::plan::Provider;
 use runner_gateway::{Credential, OriginPattern, Scheme, Secret};
-use runner_sandbox::abi::{CredentialWant, Wants};
+use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
 
 use super::aws;
 use super::bind_error::{BindError, place};
-use super::binding::{Binder, scheme, secret};
-use super::foreign::said;
-
-/// A variable that was found.
-pub(super) struct Found {
-    pub(super) value: String,
-    /// The variables of the process's environment that it was made of, as far as the provider
-    /// does not say so itself.
-    pub(super) takes: Vec<String>,
-}
+use super::binder::{Binder, scheme, secret, take};
+use super::said::said;
 
 impl Binder<'_> {
-    /// A variable: the provider's own `env`, the config's, the process's.
-    pub(super) fn variable(&self, provider: &Provider, name: &str) -> Option<Found> {
-        let written =
-            |map: &Map<String, Value>| map.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (value, takes) = if let Some(value) = written(&provider.env) {
-            (value, Vec::new())
-        } else if let Some(value) = written(self.config_env) {
-            let sources = self.env_sources.get(name).into_iter().flatten();
-            (value, sources.cloned().collect())
-        } else {
-            (self.env.get(name)?.clone(), vec![name.to_owned()])
-        };
-        if value.is_empty() {
-            return None;
-        }
-        Some(Found { value, takes })
-    }
-
     /// A credential that a bundled plugin wants: what the config says, or the first of `envs` that is set;
     /// with the variables that it is made of.
     pub(super) fn wanted_credential(
@@ -105,15 +79,6 @@ impl Binder<'_> {
         Ok((credential(Some(value)), takes))
     }
 
-    /// Takes the keys out of a config that a stranger's component sees: they are nothing for it, whoever
-    /// they are granted to.
-    pub(super) fn hide_keys(wants: &Wants, config: &mut Map<String, Value>) {
-        let keys = wants.credentials.iter();
-        for key in keys.filter_map(|want| want.value_config_key.as_ref()) {
-            drop(take(config, key));
-        }
-    }
-
     /// The value itself: what the config says, or a variable.
     fn plain_value(
         &self,
@@ -131,18 +96,4 @@ impl Binder<'_> {
             },
         }
     }
-}
-
-/// Takes a secret out of the config. A key with a dot is a member of an object, in any case,
-/// as names of headers are; there an empty text stays, so that the plugin sees that it was set.
-pub(super) fn take(config: &mut Map<String, Value>, key: &str) -> Option<Value> {
-    let Some((outer, inner)) = key.split_once('.') else {
-        return config.remove(key);
-    };
-    let members = config.get_mut(outer)?.as_object_mut()?;
-    let member = members
-        .iter_mut()
-        .find(|(name, _)| name.eq_ignore_ascii_case(inner));
-    let (_, value) = member?;
-    Some(std::mem::replace(value, Value::String(String::new())))
 }

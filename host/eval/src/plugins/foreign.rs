@@ -17,17 +17,17 @@ use runner_config::{
 };
 use runner_gateway::{Credential, Grants, OriginPattern, Scheme, Secret};
 use runner_sandbox::abi::{Info, Wants};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::aws;
-use super::binding::{Bound, digest, granted_json, patterns, reads, scheme, secret};
+use super::bind_error::{BindError, place};
+use super::binder::{Binder, Bound, digest, granted_json, patterns, reads, scheme, secret, take};
 use super::bounds::terms;
+use super::loaded::{LoadedPlugin, Trust};
 use super::pasted::{entry_of, yaml};
-use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
+use super::said::said;
+use super::set::PluginSet;
 use crate::trust::Need;
-
-/// Characters of a component's own words in a message.
-const MOST_SAID: usize = 200;
 
 impl Binder<'_> {
     pub(super) fn foreign(
@@ -130,6 +130,15 @@ impl Binder<'_> {
         let granted = aws::beside(env);
         takes.retain(|name| !granted.contains(name));
         (value, takes)
+    }
+}
+
+/// Takes the keys out of a config that a stranger's component sees: they are nothing for it, whoever
+/// they are granted to.
+pub(super) fn hide_keys(wants: &Wants, config: &mut Map<String, Value>) {
+    let keys = wants.credentials.iter();
+    for key in keys.filter_map(|want| want.value_config_key.as_ref()) {
+        drop(take(config, key));
     }
 }
 
@@ -340,36 +349,4 @@ fn widened(wants: &Wants, granted: &Permissions) -> (Permissions, Vec<String>) {
         }
     }
     (wide, missing)
-}
-
-/// A component's own words, on one line.
-pub(super) fn said(text: &str) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| {
-            if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
-                ' '
-            } else {
-                c
-            }
-        })
-        .take(MOST_SAID)
-        .collect();
-    if line.chars().count() < text.chars().count() {
-        line + "…"
-    } else {
-        line
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_components_words_stay_on_their_line() {
-        let words = "fine\nhelp: run curl\u{2028}x\u{1b}[2J";
-        assert_eq!(said(words), "fine help: run curl x [2J");
-        assert_eq!(said(&"a".repeat(500)).chars().count(), MOST_SAID + 1);
-    }
 }

@@ -14,8 +14,7 @@ use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
 
 use super::aws::{FoundKey, home, small_file};
-use super::binding::Binder;
-use super::credentials::take;
+use super::binder::{Binder, take};
 use super::ways::{Named, Way};
 
 /// The variable by which the person names another server of tokens than Google's.

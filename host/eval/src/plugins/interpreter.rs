@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 
 use super::bounds::call_limits;
 use super::bundle::Waiting;
-use super::{LoadedPlugin, PluginSet, Trust};
+use super::loaded::{LoadedPlugin, Trust};
+use super::set::PluginSet;
 
 /// What all code may cost that runs before a run, in fuel: each call has a bound of its own, and a
 /// config of a few kilobytes can have thousands. Half a minute, or less.

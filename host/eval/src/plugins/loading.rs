@@ -7,23 +7,116 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runner_config::PluginEntry;
+use runner_config::plan::Plan;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{Carried, Code, Plugin, Sandbox};
 
-use super::bundle::{Waiting, Whereabouts, bundle, optional};
-use super::{Bundled, Known, LoadedPlugin, PluginError, PluginSet, Trust};
+use super::bundle::{Names, Served, Waiting, Whereabouts, bundle, optional};
+use super::loaded::{LoadedPlugin, Trust};
+use super::plugin_error::PluginError;
+use super::set::PluginSet;
+use super::sources::{Bundled, Known, PluginSources};
+
+impl PluginSet {
+    /// Loads every component but those of the bundle that are known without, see
+    /// [`Self::load_needed`]. Files that are no plugins are warnings (the second part of the
+    /// result) in a directory, errors where they are named.
+    ///
+    /// # Errors
+    /// All problems together, see [`PluginError`].
+    pub fn load(
+        sandbox: &Sandbox,
+        sources: PluginSources,
+    ) -> Result<(Self, Vec<String>), Vec<PluginError>> {
+        let mut loading = Loading {
+            sandbox,
+            set: Self::default(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+        };
+        if let Some(bundled) = sources.bundled {
+            loading.bundle(bundled);
+        }
+        let named: Vec<PathBuf> = sources
+            .entries
+            .iter()
+            .filter_map(|e| canonical(&e.source))
+            .collect();
+        for entry in sources.entries {
+            if entry.source.as_os_str().is_empty() {
+                loading.grant(entry);
+                continue;
+            }
+            let (path, alias) = (entry.source.clone(), entry.alias.clone());
+            loading.file(&path, Some(&alias), Trust::Foreign(Some(Box::new(entry))));
+        }
+        for path in &sources.paths {
+            if canonical(path).is_some_and(|path| named.contains(&path)) {
+                continue; // the entry under `plugins:` says more about the same file
+            }
+            if path.is_dir() {
+                loading.directory_except(path, &Trust::Foreign(None), &named);
+            } else {
+                loading.file(path, None, Trust::Foreign(None));
+            }
+        }
+        if loading.errors.is_empty() {
+            Ok((loading.set, loading.warnings))
+        } else {
+            Err(loading.errors)
+        }
+    }
+
+    /// Loads those components of the bundle that `plan` needs.
+    ///
+    /// # Errors
+    /// All problems together, see [`PluginError`].
+    pub fn load_needed(self, sandbox: &Sandbox, plan: &Plan) -> Result<Self, Vec<PluginError>> {
+        let mut loading = Loading {
+            sandbox,
+            set: self,
+            warnings: Vec::new(),
+            errors: Vec::new(),
+        };
+        let mut names = Names::of(plan);
+        names.leave_out(
+            |name| loading.set.by_prefix(name).is_some(),
+            |name| loading.set.by_type(name).is_some(),
+        );
+        let waiting = std::mem::take(&mut loading.set.waiting);
+        for one in waiting
+            .into_iter()
+            .filter(|one| one.served.is_needed(&names))
+        {
+            match one.load(sandbox) {
+                Ok(component) if Served::by(&component) == one.served => {
+                    loading.bundled(component, one.is_optional);
+                }
+                Ok(component) => loading.errors.push(PluginError::OtherBundle {
+                    path: component.path().to_owned(),
+                }),
+                Err(error) => loading.errors.push(error.into()),
+            }
+        }
+        if loading.errors.is_empty() {
+            Ok(loading.set)
+        } else {
+            Err(loading.errors)
+        }
+    }
+}
 
 /// A set in the making.
-pub(super) struct Loading<'a> {
-    pub(super) sandbox: &'a Sandbox,
-    pub(super) set: PluginSet,
-    pub(super) warnings: Vec<String>,
-    pub(super) errors: Vec<PluginError>,
+struct Loading<'a> {
+    sandbox: &'a Sandbox,
+    set: PluginSet,
+    warnings: Vec<String>,
+    errors: Vec<PluginError>,
 }
 
 impl Loading<'_> {
     /// Loads the bundle: what the program knows of waits until somebody needs it.
-    pub(super) fn bundle(&mut self, bundled: Bundled) {
+    fn bundle(&mut self, bundled: Bundled) {
         match bundled {
             Bundled::Carried(carried) => self.carried(&carried),
             Bundled::Folder { directory, known } => self.folder(&directory, known),
@@ -89,7 +182,7 @@ impl Loading<'_> {
 
     /// Loads a component that stands in the bundle's place for it. One that is not of this program's
     /// making is an error, or, where there may be none, somebody else's.
-    pub(super) fn bundled(&mut self, component: Plugin, is_optional: bool) {
+    fn bundled(&mut self, component: Plugin, is_optional: bool) {
         if self.set.known.vouches(component.sha256()) {
             self.add(component, None, Trust::Bundled);
         } else if is_optional {
@@ -102,7 +195,7 @@ impl Loading<'_> {
     }
 
     /// Loads every `*.wasm` directly inside, sorted.
-    pub(super) fn directory_except(&mut self, directory: &Path, trust: &Trust, named: &[PathBuf]) {
+    fn directory_except(&mut self, directory: &Path, trust: &Trust, named: &[PathBuf]) {
         let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut files: Vec<PathBuf> = match entries {
             Ok(entries) => entries.into_iter().map(|entry| entry.path()).collect(),
@@ -147,7 +240,7 @@ impl Loading<'_> {
         }
     }
 
-    pub(super) fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
+    fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
         let entry = match &trust {
             Trust::Foreign(entry) => entry.as_deref(),
             Trust::Bundled => None,
@@ -169,7 +262,7 @@ impl Loading<'_> {
     }
 
     /// Takes an entry that only grants something to a component of the bundle.
-    pub(super) fn grant(&mut self, entry: PluginEntry) {
+    fn grant(&mut self, entry: PluginEntry) {
         let is_bundled = bundle().iter().any(|served| served.name == entry.alias);
         if is_bundled {
             self.set.granted.insert(entry.alias.clone(), entry);
@@ -179,7 +272,7 @@ impl Loading<'_> {
         }
     }
 
-    pub(super) fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
+    fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
         if matches!(trust, Trust::Bundled) {
             component.mark_bundled();
         }
@@ -194,6 +287,6 @@ impl Loading<'_> {
     }
 }
 
-pub(super) fn canonical(path: &Path) -> Option<PathBuf> {
+fn canonical(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use runner_config::Permissions;
 
-use super::{LoadedPlugin, Trust};
+use super::loaded::{LoadedPlugin, Trust};
 
 /// The entry under `plugins:` that grants `permissions`.
 pub(super) fn entry_of(plugin: &LoadedPlugin, permissions: &Permissions) -> String {

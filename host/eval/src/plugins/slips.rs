@@ -10,8 +10,8 @@ use runner_config::plan::{Plan, Provider};
 use runner_config::{is_of_the_answer, misspelt};
 use serde_json::Value;
 
-use super::PluginSet;
 use super::bind_error::place_of;
+use super::set::PluginSet;
 
 impl PluginSet {
     /// What is odd about the configs of the plan's providers, with its place.

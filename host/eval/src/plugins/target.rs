@@ -9,7 +9,7 @@ use runner_sandbox::CallLimits;
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
 
-use super::LoadedPlugin;
+use super::loaded::LoadedPlugin;
 use crate::programs::Callee;
 
 /// A provider of the config, ready to be called.

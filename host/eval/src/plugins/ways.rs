@@ -18,7 +18,7 @@ use runner_gateway::{Lookup, Origin, OriginPattern, needs_agreement};
 use tokio::time::{Instant, timeout_at};
 use url::Host;
 
-use super::BindError;
+use super::bind_error::BindError;
 use crate::trust::{Agreements, Need, each_once};
 
 /// How long the addresses of names may be waited for before a run. One that takes longer is

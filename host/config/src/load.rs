@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::elements::plugins::{self, PluginEntry};
-use crate::elements::process::{self, Runtime};
+use crate::elements::process;
+use crate::elements::reading::Runtime;
 use crate::fill::Declared;
 use crate::model::{
     Agreements, CodePlace, Findings, LoadError, Origin, Position, Strictness, TrustRequest, Warning,

@@ -9,20 +9,20 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
-use crate::elements::code::CodeBook;
-use crate::elements::filter_book::FilterBook;
+use crate::elements::books::{CodeBook, FilterBook};
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
 use crate::elements::names::Names;
 use crate::elements::process;
 use crate::elements::providers::{self, Listed};
+use crate::elements::reading::{Document, Reading, last};
 use crate::elements::tasks::{self, Task};
 use crate::elements::test_case::TestReader;
 use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
-    Document, Reading, default_test, derived_metrics, extensions, last, options, output_path,
-    prices, prompts, questions, scenarios, thresholds,
+    default_test, derived_metrics, extensions, nunjucks_filters, options, output_path, prices,
+    prompts, questions, scenarios, thresholds,
 };
 use crate::filters::Filters;
 use crate::load::{Config, Source};
@@ -108,6 +108,12 @@ impl Books {
         books.code.ran(ran);
         books
     }
+
+    /// The languages that code is in; what of it is no program of its language is reported.
+    fn languages(&self, reading: Reading<'_>) -> BTreeSet<String> {
+        let Reading { files, scripts, .. } = reading;
+        self.code.checked(files, scripts, reading.findings)
+    }
 }
 
 /// Columns of a run: a few lines of providers and prompts make billions.
@@ -174,7 +180,7 @@ impl Config {
         self.declared.permit_settings(&catalog.settings, findings);
         let (extensions, changed) = self.extended(catalog, scripts, &books, findings);
         let documents = self.documents(catalog, scripts, &books, findings);
-        books.filters.read(&documents);
+        books.filters.fill(nunjucks_filters::read(&documents));
         let roots: Vec<Entry<'_>> = documents.iter().map(|one| one.root.clone()).collect();
         let ranked = self.ranked();
         let options = options::read(&ranked, &self.overrides, &self.process, findings);
@@ -220,7 +226,7 @@ impl Config {
             filters: books.filters.filters(),
             templates: Arc::default(),
             var_files,
-            languages: books.code.checked(documents[0].reading),
+            languages: books.languages(documents[0].reading),
             env_reads,
             provider_reads: self.declared.provider_reads(),
             processes: books.code.processes.ask(written, &env_sources, findings),

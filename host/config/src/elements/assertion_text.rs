@@ -155,7 +155,7 @@ pub(crate) fn names_type<'a>(text: &str, types: impl Iterator<Item = &'a str>) -
 
 /// The type of a file with a program.
 fn program_type(text: &str) -> Option<&'static str> {
-    let path = super::program(names_file(text).then_some(text)?)?;
+    let path = super::programs::program(names_file(text).then_some(text)?)?;
     Some(if has_extension(path.as_ref(), &["py"]) {
         "python"
     } else {

@@ -11,29 +11,26 @@
 
 use std::sync::Arc;
 
-use super::process::{self, Brought, Runtime, Settings};
+use super::books::{GRADED, Inline, form_of};
+use super::process::{self, Brought, Settings};
+use super::programs::program;
+use super::reading::{Reading, Runtime};
 use super::scan::{self, JAVASCRIPT, VariableNames};
-use super::{Reading, program};
 use crate::model::{Code, Origin, Position, Process, Script, TrustRequest, TrustSubject};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, real};
 use crate::template::is_plain;
 
-mod book;
 mod convention;
 mod gathering;
 mod language;
-mod looked;
 mod package;
-mod syntax;
 
 use gathering::Gathering;
 use language::{languages, spoken};
 
-pub(crate) use book::CodeBook;
 pub(crate) use convention::{Use, meant};
 pub(crate) use package::is_package;
-use syntax::{GRADED, Inline, form_of};
 
 /// Whether a text names a file that is a program of whatever language, or code in a package.
 pub(crate) fn is_file(text: &str) -> bool {

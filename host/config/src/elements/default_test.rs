@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::programs::program;
+use super::reading::Reading;
 use super::test_case::{Draft, Form, TestReader};
-use super::{Reading, program};
 use crate::model::{COMMAND_LINE, Origin, Position};
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;

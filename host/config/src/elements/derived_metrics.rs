@@ -7,7 +7,8 @@
 
 use std::collections::HashSet;
 
-use super::{Document, code};
+use super::code;
+use super::reading::Document;
 use crate::plan::{DerivedMetric, DerivedValue, Formula};
 use crate::read::entry::Entry;
 use crate::read::files::names_file;

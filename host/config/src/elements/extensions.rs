@@ -3,7 +3,8 @@
 //! `file://hooks.js:beforeEach` names a hook and is called for it alone; any other function, and
 //! the default export, is called for each hook and told which one it is.
 
-use super::{Document, code};
+use super::code;
+use super::reading::Document;
 use crate::model::{Origin, Position};
 use crate::plan::{Extension, Hook};
 

@@ -9,7 +9,8 @@
 use serde_json::{Map, Value};
 
 use super::code::{self, Use};
-use super::{Reading, program};
+use super::programs::program;
+use super::reading::Reading;
 use crate::model::ProviderCode;
 use crate::read::entry::Entry;
 use crate::read::files::names_file;

@@ -16,7 +16,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::limits::Groups;
-use super::{Reading, providers};
+use super::providers;
+use super::reading::Reading;
 use crate::model::{Origin, Position, Role, TrustRequest, TrustSubject};
 use crate::plan::{Column, JudgeId, Judges, Provider};
 use crate::read::entry::Entry;

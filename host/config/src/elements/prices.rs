@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Document, last};
+use super::reading::{Document, last};
 use crate::model::Findings;
 use crate::plan::{ModelPrice, PriceList, Prices};
 use crate::read::entry::Entry;

@@ -14,22 +14,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use data_encoding::HEXLOWER;
-use sha2::{Digest, Sha256};
-
-use super::Reading;
+use super::books::shown;
+use super::reading::{Reading, Runtime};
 use super::scan::{JAVASCRIPT, PYTHON, VariableNames};
 use crate::environment;
-use crate::fill::is_variable;
 use crate::model::{ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process};
 use crate::read::entry::Entry;
 use crate::read::files::real;
-use crate::redacted::is_secret_variable;
 
-mod book;
 mod command;
 
-pub(crate) use book::{ProcessBook, request};
 pub(crate) use command::command;
 
 /// Keys of a provider's `config` that are the host's.
@@ -49,18 +43,8 @@ const MAX_WORKERS: u64 = 256;
 /// Longest that a call may be allowed: a day, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
-/// Digits of the digest that stands for a key: nobody finds another value that has the same ones.
-const DIGITS: usize = 16;
-
 /// Most memory that a program may be allowed, in MiB.
 const MAX_MEMORY_MB: u64 = 1 << 20;
-
-/// Where code is to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runtime {
-    Sandbox,
-    Process,
-}
 
 /// What a config says about where its code runs, and how.
 #[derive(Debug, Clone, Default)]
@@ -117,17 +101,6 @@ impl Settings {
             env,
         }
     }
-}
-
-/// What is shown of a variable that a program is given: what is written, where that is no key. Of a
-/// key a digest stands for it, since a program may take a file or a command from such a variable, too
-/// (`GIT_ASKPASS`).
-fn shown(name: &str, written: &str) -> String {
-    if !is_secret_variable(name) || is_variable(written.trim()) {
-        return written.to_owned();
-    }
-    let digest = digest(&["variable of a program", name, written]);
-    format!("…{}", &digest[..DIGITS])
 }
 
 /// The value of a key `runtime`; anything else is reported.
@@ -226,16 +199,6 @@ pub(crate) fn program(
         typed,
     };
     reading.code.processes.note(process, at)
-}
-
-/// sha256 (hex) of some texts.
-fn digest(texts: &[&str]) -> String {
-    let mut digest = Sha256::new();
-    for text in texts {
-        digest.update((text.len() as u64).to_be_bytes());
-        digest.update(text);
-    }
-    HEXLOWER.encode(&digest.finalize())
 }
 
 /// What the person's environment says of Python.

@@ -14,7 +14,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::process::{self, Settings};
-use super::{Document, PROGRAMS, Reading, code, program, test_options};
+use super::programs::program;
+use super::reading::{Document, Reading};
+use super::{code, test_options};
 use crate::environment;
 use crate::model::{Code, Origin, Position, Script};
 use crate::plan::{Prompt, weight};

@@ -6,7 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Reading, program};
+use super::programs::program;
+use super::reading::Reading;
 use crate::model::Position;
 use crate::plan::Places;
 use crate::read::entry::Entry;

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
-use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
+use super::programs::program;
+use super::reading::{Document, Reading};
+use super::{budget, code, http_code, lane, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::environment;
 use crate::model::{Origin, Position};

@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::prompts;
+use super::reading::{Document, Reading};
 use super::test_case::{Draft, TestReader};
-use super::{Document, Reading, prompts};
 use crate::model::{Origin, Position};
 use crate::plan::{Assertion, Judges, Prompt, Question, QuestionBudget, Test};
 use crate::read::entry::Entry;

@@ -15,3 +15,6 @@ pub(crate) const JAVASCRIPT: &str = "javascript";
 
 /// The language whose imports are read by other rules than JavaScript's.
 pub(crate) const PYTHON: &str = "python";
+
+/// Files with types.
+pub(crate) const TYPED: [&str; 3] = ["ts", "mts", "cts"];

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::program;
+use super::programs::program;
 use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
 use crate::plan::Tests;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::Reading;
+use super::reading::Reading;
 use crate::model::{Findings, TrustRequest, TrustSubject, misspelt};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
 use crate::read::entry::Entry;

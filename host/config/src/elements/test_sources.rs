@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::programs::program;
+use super::questions;
+use super::reading::Reading;
 use super::test_case::{Draft, Form, TestReader};
-use super::{Reading, program, questions};
 use crate::model::{Origin, Position};
 use crate::plan::{Test, Tests};
 use crate::read::entry::Entry;

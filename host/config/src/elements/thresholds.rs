@@ -4,7 +4,7 @@
 //! what its mean must be at least (a number), or at least and at most (`{ min, max }`). A share
 //! such as 0.95 where percent are meant would let everything pass, and is refused.
 
-use super::Document;
+use super::reading::Document;
 use crate::model::Findings;
 use crate::plan::{MetricThreshold, Thresholds};
 use crate::read::entry::Entry;

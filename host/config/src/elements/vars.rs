@@ -10,8 +10,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::code;
 use super::code::Use;
-use super::{Reading, code, program};
+use super::programs::program;
+use super::reading::Reading;
 use crate::model::{Origin, Position};
 use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use super::LoadRequest;
 use crate::catalog::Catalog;
-use crate::elements::Reading;
-use crate::elements::code::{self, CodeBook};
-use crate::elements::filter_book::FilterBook;
+use crate::elements::books::{CodeBook, FilterBook};
+use crate::elements::code;
+use crate::elements::reading::Reading;
 use crate::fill::Declared;
 use crate::model::{CodePlace, Findings, Origin, Position};
 use crate::read::files::{Files, has_extension};

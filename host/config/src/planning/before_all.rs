@@ -17,9 +17,9 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value, json};
 
+use crate::elements::reading::{Document, last};
 use crate::elements::test_case::Form;
 use crate::elements::test_sources::{Found, Tree, walk};
-use crate::elements::{Document, last};
 use crate::model::{Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::{Extension, Hook, weight};
 use crate::read::node::{Key, Kind, Mark, Node};

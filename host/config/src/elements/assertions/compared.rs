@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{MAX_WEIGHT, Reading};
+use super::MAX_WEIGHT;
+use crate::elements::reading::Reading;
 use crate::plan::{Assertion, Check, Comparison, HighestScore, MAX_SCORE, Method, Winner};
 
 /// The type whose winner a model chooses.

@@ -7,10 +7,10 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use super::language::{ENDINGS, TYPED, compiled_from};
-use super::looked::Piece;
-use crate::elements::Reading;
-use crate::elements::scan::{self, PYTHON};
+use super::language::{ENDINGS, compiled_from};
+use crate::elements::books::Piece;
+use crate::elements::reading::Reading;
+use crate::elements::scan::{self, PYTHON, TYPED};
 use crate::model::{CodeFile, CodeFiles, Origin, Position};
 use crate::read::files::{There, has_extension, tidy};
 

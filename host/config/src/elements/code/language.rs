@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::super::process::{Runtime, Settings};
-use super::super::scan::{JAVASCRIPT, PYTHON};
-use super::super::{PROGRAM_HELP, Reading};
 use crate::catalog::Catalog;
+use crate::elements::process::Settings;
+use crate::elements::programs::PROGRAM_HELP;
+use crate::elements::reading::{Reading, Runtime};
+use crate::elements::scan::{JAVASCRIPT, PYTHON, TYPED};
 use crate::model::Position;
 use crate::read::files::has_extension;
 
@@ -30,9 +31,6 @@ pub(super) const ENDINGS: [&str; 10] = [
     ".cts",
     "/index.ts",
 ];
-
-/// Files with types.
-pub(super) const TYPED: [&str; 3] = ["ts", "mts", "cts"];
 
 /// The file with types that is imported by the name that it has once it is compiled.
 pub(super) fn compiled_from(path: &OsStr) -> Option<PathBuf> {

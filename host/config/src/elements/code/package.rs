@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::super::Reading;
-use super::super::process::{self, Brought, Runtime, Settings};
 use super::super::scan::{JAVASCRIPT, VariableNames};
+use crate::elements::process::{self, Brought, Settings};
+use crate::elements::reading::{Reading, Runtime};
 use crate::model::{Code, CodeFile, CodeFiles, Engine, Origin, Position, Script};
 
 const PREFIX: &str = "package:";

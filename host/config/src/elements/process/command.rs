@@ -6,8 +6,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Brought, Settings, digest, program};
-use crate::elements::Reading;
+use super::{Brought, Settings, program};
+use crate::elements::books::digest;
+use crate::elements::reading::Reading;
 use crate::elements::scan::VariableNames;
 use crate::model::{Engine, Origin, Position, Process};
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{PROGRAMS, PromptDraft, Reading, has_extension, without_scheme};
+use super::{PromptDraft, has_extension, without_scheme};
+use crate::elements::programs::PROGRAMS;
+use crate::elements::reading::Reading;
 use crate::model::{Origin, Position};
 use crate::read::csv_rows::Blanks;
 use crate::read::files::{malformed_at, names_file, parse_tree};

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::super::code;
 use super::super::process::{self, Settings};
-use super::super::{Reading, code, program};
+use crate::elements::programs::program;
+use crate::elements::reading::Reading;
 use crate::model::Position;
 use crate::plan::ProviderProgram;
 use crate::read::entry::Entry;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use crate::elements::Reading;
+use crate::elements::reading::Reading;
 use crate::model::{Findings, Origin, Position};
 use crate::read::entry::Entry;
 use crate::read::node::Kind;

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::elements::Reading;
 use crate::elements::assertion_text::{self, Content, PROMPTFOO_TYPES};
+use crate::elements::reading::Reading;
 use crate::model::Position;
 use crate::read::csv_rows::{self, Blanks, Row, Table};
 use crate::read::node::{Key, Kind, Mark, Node};

@@ -6,8 +6,9 @@
 
 use serde_json::Value;
 
-use super::super::{Reading, code};
+use super::super::code;
 use super::{Extra, Form, Sources};
+use crate::elements::reading::Reading;
 use crate::model::{Code, Script};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, path_named, without_scheme};

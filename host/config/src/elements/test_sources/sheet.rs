@@ -15,7 +15,7 @@
 use std::path::Path;
 
 use crate::bounds;
-use crate::elements::Reading;
+use crate::elements::reading::Reading;
 use crate::model::{Origin, Position};
 use crate::read::csv_rows::{Row, Table};
 use crate::read::files::{MAX_TREE_FILE, has_extension};

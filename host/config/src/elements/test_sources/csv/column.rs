@@ -4,7 +4,7 @@
 //! another separator looks like, or one that was edited where nobody sees what stands before the name.
 //! As a variable its assertions would not be held against anything, and every row would pass.
 
-use crate::elements::Reading;
+use crate::elements::reading::Reading;
 use crate::model::Position;
 
 /// What a column says.

@@ -11,8 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::language::TYPED;
-use crate::elements::scan::{JAVASCRIPT, PYTHON};
+use crate::elements::scan::{JAVASCRIPT, PYTHON, TYPED};
 use crate::model::{CodeFile, CodeFiles, Findings, Origin, Position, Problem};
 use crate::read::files::{Files, MAX_TREE_FILE, has_extension};
 use crate::scripts::{CodeForm, CodeText, Mistake, Scripts};
@@ -29,21 +28,21 @@ const BESIDE: usize = 256;
 
 /// A text of the config itself, or of its data.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub(super) struct Inline {
-    pub(super) language: String,
-    pub(super) text: String,
-    pub(super) form: CodeForm<'static>,
-    pub(super) is_outside: bool,
+pub(crate) struct Inline {
+    pub(crate) language: String,
+    pub(crate) text: String,
+    pub(crate) form: CodeForm<'static>,
+    pub(crate) is_outside: bool,
 }
 
 /// What code is called with that grades, or makes another output.
 const OUTPUT: [&str; 2] = ["output", "context"];
 
 /// The form of an assertion's text.
-pub(super) const GRADED: CodeForm<'static> = CodeForm::Graded { names: &OUTPUT };
+pub(crate) const GRADED: CodeForm<'static> = CodeForm::Graded { names: &OUTPUT };
 
 /// The form of another text, by the key that holds it.
-pub(super) fn form_of(key: &str) -> CodeForm<'static> {
+pub(crate) fn form_of(key: &str) -> CodeForm<'static> {
     match key.rsplit('.').next().unwrap_or(key) {
         "transform" | "contextTransform" | "postprocess" => CodeForm::Inline { names: &OUTPUT },
         "transformRequest" => CodeForm::Exchanged {
@@ -70,7 +69,7 @@ struct NamedFile {
 
 /// Code that will run, as it was read.
 #[derive(Debug, Default)]
-pub(super) struct SyntaxBook {
+pub(crate) struct SyntaxBook {
     /// Each with its place in the order of reading, and where it stands first.
     texts: RefCell<HashMap<Inline, (usize, Vec<Position>)>>,
     files: RefCell<Vec<NamedFile>>,
@@ -83,7 +82,7 @@ pub(super) struct SyntaxBook {
 
 impl SyntaxBook {
     /// Notes a text that will run as it is.
-    pub(super) fn text(&self, text: Inline, at: &Position) {
+    pub(crate) fn text(&self, text: Inline, at: &Position) {
         let mut texts = self.texts.borrow_mut();
         if let Some((_, places)) = texts.get_mut(&text) {
             if places.len() < MAX_PLACES {
@@ -102,7 +101,7 @@ impl SyntaxBook {
     }
 
     /// Notes a file of code, with what it imports.
-    pub(super) fn files(
+    pub(crate) fn files(
         &self,
         language: &str,
         files: &Arc<CodeFiles>,
@@ -122,7 +121,7 @@ impl SyntaxBook {
     }
 
     /// Reports what of it is no program.
-    pub(super) fn check(&self, scripts: &dyn Scripts, files: &Files, findings: &Findings) {
+    pub(crate) fn check(&self, scripts: &dyn Scripts, files: &Files, findings: &Findings) {
         let (texts, code_files) = (self.texts.borrow(), self.files.borrow());
         let mut inline: Vec<_> = texts.iter().collect();
         inline.sort_unstable_by_key(|(_, (order, _))| *order);

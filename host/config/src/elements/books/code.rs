@@ -7,20 +7,19 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::language::TYPED;
 use super::looked::LookedUp;
+use super::processes::ProcessBook;
 use super::syntax::SyntaxBook;
-use crate::elements::Reading;
-use crate::elements::process::ProcessBook;
-use crate::elements::scan::VariableNames;
-use crate::model::{CodeFiles, CodePlace, Process};
-use crate::read::files::has_extension;
+use crate::elements::scan::{TYPED, VariableNames};
+use crate::model::{CodeFiles, CodePlace, Findings, Process};
+use crate::read::files::{Files, has_extension};
+use crate::scripts::Scripts;
 
 /// Files of code, as they were found, with the variables that they read: thousands of providers may name
 /// the same.
 #[derive(Debug, Clone)]
-pub(super) struct FoundCode {
-    pub(super) files: Arc<CodeFiles>,
+pub(crate) struct FoundCode {
+    pub(crate) files: Arc<CodeFiles>,
     names: Rc<OnceCell<VariableNames>>,
 }
 
@@ -33,14 +32,14 @@ impl FoundCode {
     }
 
     /// Whether one of them is TypeScript.
-    pub(super) fn is_typed(&self) -> bool {
+    pub(crate) fn is_typed(&self) -> bool {
         let CodeFiles { main, modules, .. } = &*self.files;
         let mut all = modules.iter().chain([main]);
         all.any(|file| has_extension(Path::new(&file.path), &TYPED))
     }
 
     /// The variables that they read.
-    pub(super) fn names(&self) -> &VariableNames {
+    pub(crate) fn names(&self) -> &VariableNames {
         self.names.get_or_init(|| {
             let CodeFiles { main, modules, .. } = &*self.files;
             let all = modules.iter().chain([main]);
@@ -63,12 +62,12 @@ pub(crate) struct CodeBook {
     /// Where each piece of code runs.
     places: RefCell<BTreeSet<CodePlace>>,
     /// What of it can be read before it runs.
-    pub(super) syntax: SyntaxBook,
+    pub(crate) syntax: SyntaxBook,
 }
 
 impl CodeBook {
     /// The files of a piece of code, which `gather` reads the first time; `None`: reported.
-    pub(super) fn found(
+    pub(crate) fn found(
         &self,
         path: PathBuf,
         gather: impl FnOnce() -> Option<CodeFiles>,
@@ -90,7 +89,7 @@ impl CodeBook {
     }
 
     /// Notes where code runs: by a process, and why, or in the sandbox.
-    pub(super) fn place(&self, code: String, runs: Option<(&Process, String)>) {
+    pub(crate) fn place(&self, code: String, runs: Option<(&Process, String)>) {
         let (command, reason) = match runs {
             Some((process, reason)) => (Some(process.engine.command()), Some(reason)),
             None => (None, None),
@@ -113,11 +112,15 @@ impl CodeBook {
     }
 
     /// The languages that code is in; what of it is no program of its language is reported.
-    pub(crate) fn checked(&self, reading: Reading<'_>) -> BTreeSet<String> {
-        let findings = reading.findings;
+    pub(crate) fn checked(
+        &self,
+        files: &Files,
+        scripts: &dyn Scripts,
+        findings: &Findings,
+    ) -> BTreeSet<String> {
         // What is unknown yet would be read once more.
         if findings.refusals() == 0 {
-            self.syntax.check(reading.scripts, reading.files, findings);
+            self.syntax.check(scripts, files, findings);
         }
         self.languages.borrow().clone()
     }

@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::{digest, shown};
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+
 use crate::elements::scan::VariableNames;
+use crate::fill::is_variable;
 use crate::model::{
     ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject,
 };
+use crate::redacted::is_secret_variable;
 
 /// Most that the variables which a config gives a program may take, in bytes: a system takes little
 /// more for all of a program's.
@@ -22,6 +26,9 @@ const MAX_ENV: usize = 256 << 10;
 
 /// Most that all commands with their variables may take in what is asked for, in bytes.
 const MAX_ASKED: usize = 4 << 20;
+
+/// Digits of the digest that stands for a key: nobody finds another value that has the same ones.
+const DIGITS: usize = 16;
 
 /// A variable before a command. In quotes where it could be taken for more than one word.
 fn word(name: &str, value: &str) -> String {
@@ -45,11 +52,11 @@ pub(crate) struct ProcessBook {
 
 /// A file that commands name.
 #[derive(Debug)]
-pub(super) struct CommandFile {
+pub(crate) struct CommandFile {
     /// sha256 (hex) of its text.
-    pub(super) digest: String,
+    pub(crate) digest: String,
     /// The variables that it reads.
-    pub(super) names: VariableNames,
+    pub(crate) names: VariableNames,
 }
 
 /// What is agreed to as one.
@@ -101,7 +108,7 @@ struct Wanted {
 
 impl ProcessBook {
     /// Notes a program. What it is given adds up.
-    pub(super) fn note(&self, process: Process, at: &Position) -> Arc<Process> {
+    pub(crate) fn note(&self, process: Process, at: &Position) -> Arc<Process> {
         let mut all = self.all.borrow_mut();
         let process = all.get(&process).cloned().unwrap_or_else(|| {
             let process = Arc::new(process);
@@ -120,7 +127,7 @@ impl ProcessBook {
     }
 
     /// What is known of a file that a command names; `None`: it can't be read.
-    pub(super) fn command_file(
+    pub(crate) fn command_file(
         &self,
         path: &Path,
         read: impl FnOnce() -> Option<String>,
@@ -216,4 +223,25 @@ pub(crate) fn request(process: &Process, at: &Position) -> TrustRequest {
         origin: process.origin.clone(),
         at: at.clone(),
     }
+}
+
+/// What is shown of a variable that a program is given: what is written, where that is no key. Of a
+/// key a digest stands for it, since a program may take a file or a command from such a variable, too
+/// (`GIT_ASKPASS`).
+pub(crate) fn shown(name: &str, written: &str) -> String {
+    if !is_secret_variable(name) || is_variable(written.trim()) {
+        return written.to_owned();
+    }
+    let digest = digest(&["variable of a program", name, written]);
+    format!("…{}", &digest[..DIGITS])
+}
+
+/// sha256 (hex) of some texts.
+pub(crate) fn digest(texts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for text in texts {
+        digest.update((text.len() as u64).to_be_bytes());
+        digest.update(text);
+    }
+    HEXLOWER.encode(&digest.finalize())
 }

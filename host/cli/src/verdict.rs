@@ -166,6 +166,12 @@ impl Verdict {
             reason: Some(reason),
         }
     }
+
+    /// The one that stands where something that was asked for is not whole, whatever the cases came to.
+    pub(crate) fn incomplete(self, why: &str) -> Self {
+        let reasons: Vec<String> = [why.to_owned()].into_iter().chain(self.reason).collect();
+        Self::because(INTERNAL, reasons.join("; "))
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +193,18 @@ mod tests {
         });
         let told = (verdict.code, verdict.reason.unwrap_or_default());
         assert_eq!(told, (code, reason.to_owned()), "{end:?} {cases:?}");
+    }
+
+    #[test]
+    fn what_is_not_whole_outweighs_what_the_cases_came_to() {
+        let why = "not all events could be written";
+        assert_eq!(
+            Verdict::GOOD.incomplete(why),
+            Verdict::because(INTERNAL, why.to_owned())
+        );
+        let interrupted = Verdict::because(INTERRUPTED, "interrupted".to_owned());
+        let expected = Verdict::because(INTERNAL, format!("{why}; interrupted"));
+        assert_eq!(interrupted.incomplete(why), expected);
     }
 
     #[test]

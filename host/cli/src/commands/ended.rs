@@ -24,34 +24,41 @@ use crate::verdict::Verdict;
 /// Cases that are annotations of a job: as many as the service shows of one step, less that of the run.
 const MOST_ANNOTATED: usize = 9;
 
+/// Why a run ends with 1 whose results are kept and whose files are not.
+const UNWRITTEN: &str = "not every results file could be written";
+
 /// A run that has ended, in its database.
 pub(super) struct EndedRun<'a> {
     pub(super) store: &'a Store,
     /// The earlier run that it is held against.
     pub(super) baseline: Option<StoredRun>,
-    pub(super) verdict: &'a Verdict,
+    pub(super) verdict: Verdict,
     pub(super) shown_as: ShownAs,
 }
 
 impl EndedRun<'_> {
-    /// Shows it and writes its files; whether all of them could be written.
+    /// Shows it and writes its files; the exit code.
     pub(super) fn tell(
-        &self,
+        mut self,
         summary: &Summary,
         findings: &Findings,
         outputs: &[Output],
         setting: &Setting,
-    ) -> Result<bool, Failure> {
-        let printed = match self.shown_as {
-            ShownAs::Json => stdout::json(&self.json(summary)?),
-            ShownAs::Table | ShownAs::Summary => {
-                stdout::print(&self.text(summary, findings, setting.terminal))
-            }
-        };
+    ) -> Result<u8, Failure> {
         // A terminal that is gone takes no results; files do.
-        let written = self.write(outputs, summary, setting)?;
-        printed?;
-        Ok(written)
+        if self.shown_as == ShownAs::Json {
+            // What programs read is said once, and knows of the files.
+            self.write(outputs, summary, setting)?;
+            stdout::json(&self.json(summary)?)?;
+        } else {
+            let printed = stdout::print(&self.text(summary, findings, setting.terminal));
+            if !self.write(outputs, summary, setting)? {
+                let code = self.verdict.code;
+                setting.talk.line(&format!("Exit code {code}: {UNWRITTEN}"));
+            }
+            printed?;
+        }
+        Ok(self.verdict.code)
     }
 
     /// The table and the summary.
@@ -74,7 +81,7 @@ impl EndedRun<'_> {
         text.push_str(&report::render(
             summary,
             findings,
-            Some(self.verdict),
+            Some(&self.verdict),
             width,
         ));
         text
@@ -91,9 +98,9 @@ impl EndedRun<'_> {
         Ok(told)
     }
 
-    /// Writes the results files, and tells the job.
+    /// Writes the results files, and tells the job; whether all of them could be written.
     fn write(
-        &self,
+        &mut self,
         outputs: &[Output],
         summary: &Summary,
         setting: &Setting,
@@ -126,6 +133,10 @@ impl EndedRun<'_> {
                 }
             }
         }
+        if !written {
+            let verdict = std::mem::replace(&mut self.verdict, Verdict::GOOD);
+            self.verdict = verdict.incomplete(UNWRITTEN);
+        }
         self.tell_job(&run, to_job.map(Path::new), setting)?;
         Ok(written)
     }
@@ -143,7 +154,7 @@ impl EndedRun<'_> {
         }
         if setting.terminal.github && self.verdict.reason.is_some() {
             let worst = output::worst(run, MOST_ANNOTATED)?;
-            for line in annotations(self.verdict, &worst) {
+            for line in annotations(&self.verdict, &worst) {
                 setting.talk.command(&line);
             }
         }

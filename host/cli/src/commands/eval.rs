@@ -26,7 +26,6 @@ use super::{Setting, diff, prices};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, ShownAs};
 use crate::consent::Purpose;
 use crate::events::EventsFile;
-use crate::exit::INTERNAL;
 use crate::failure::Failure;
 use crate::figures;
 use crate::findings::{Gatherer, Limits};
@@ -129,21 +128,20 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     };
     // It lives as long as the results are shown: they may be cut short, also where nobody reads.
     let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;
-    let verdict = policy.judge(&summary);
+    let mut verdict = policy.judge(&summary);
+    if recording.is_some_and(|recording| !is_recorded(&recording, setting)) {
+        verdict = verdict.incomplete("the recording is incomplete");
+    }
+    if events.is_some_and(|events| !events.is_whole()) {
+        verdict = verdict.incomplete("not all events could be written");
+    }
     let ended = EndedRun {
         store: &store,
         baseline,
-        verdict: &verdict,
+        verdict,
         shown_as: arguments.shown_as(),
     };
-    let written = gatherer.look(|findings| ended.tell(&summary, findings, &outputs, setting))?;
-    let whole = events.is_none_or(|events| events.is_whole());
-    let recorded = recording.is_none_or(|recording| is_recorded(&recording, setting));
-    Ok(if written && whole && recorded {
-        verdict.code
-    } else {
-        INTERNAL
-    })
+    gatherer.look(|findings| ended.tell(&summary, findings, &outputs, setting))
 }
 
 /// Gathers what the table shows.

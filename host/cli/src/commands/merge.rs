@@ -19,7 +19,6 @@ use super::ended::EndedRun;
 use super::import::{Intake, ResultsFile, Survey, annotate, began, new_id, survey};
 use super::{Setting, diff};
 use crate::arguments::{Merge, ShownAs};
-use crate::exit::INTERNAL;
 use crate::failure::Failure;
 use crate::findings::{Findings, Limits};
 use crate::output::Output;
@@ -88,11 +87,10 @@ pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
     let ended = EndedRun {
         store: &store,
         baseline,
-        verdict: &verdict,
+        verdict,
         shown_as,
     };
-    let written = ended.tell(&summary, &findings, &outputs, setting)?;
-    Ok(if written { verdict.code } else { INTERNAL })
+    ended.tell(&summary, &findings, &outputs, setting)
 }
 
 impl Part {

@@ -43,7 +43,7 @@ mod totals;
 pub use interrupts::Interrupts;
 pub(crate) use outlets::Outlets;
 use sampling::Sampling;
-use source::{FromReader, Source};
+use source::{FromReader, MadeCase, Source};
 use totals::Totals;
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
@@ -286,9 +286,9 @@ impl Loop {
     }
 
     /// Takes the next case; there may be none.
-    fn next(&mut self, case: Option<Case>) -> LoopInput {
-        LoopInput::Next(case.map(|case| {
-            self.made.came(case.id, &case.vars);
+    fn next(&mut self, made: Option<MadeCase>) -> LoopInput {
+        LoopInput::Next(made.map(|MadeCase { case, bytes }| {
+            self.made.came(case.id, bytes);
             let compares = !case.test.comparisons.is_empty();
             Planned {
                 id: case.id,

@@ -36,6 +36,20 @@ const BATCH: usize = 16;
 /// And what their variables take, in bytes, before a batch is closed.
 const BATCH_BYTES: u64 = 1 << 20;
 
+/// A case that was made.
+pub(super) struct MadeCase {
+    pub(super) case: Case,
+    /// What its variables take, weighed on the thread that made it: those of large ones take a while.
+    pub(super) bytes: u64,
+}
+
+impl MadeCase {
+    fn of(case: Case) -> Self {
+        let bytes = of_fields(&case.vars);
+        Self { case, bytes }
+    }
+}
+
 /// Where cases come from.
 pub(super) enum Source {
     /// The plan.
@@ -46,9 +60,9 @@ pub(super) enum Source {
 
 /// The thread that makes the cases of a plan.
 pub(super) struct PlanReader {
-    found: mpsc::Receiver<Vec<Case>>,
+    found: mpsc::Receiver<Vec<MadeCase>>,
     /// Those of the last batch that nobody has asked for.
-    ready: IntoIter<Case>,
+    ready: IntoIter<MadeCase>,
     thread: Option<JoinHandle<()>>,
     /// Somebody waits for the next case.
     is_due: bool,
@@ -81,7 +95,7 @@ pub(super) enum FromReader {
     Read,
     /// The next case, with the answers that its row has already, if it is compared anew and this
     /// is its first.
-    Next(Option<(Case, Vec<Member>)>),
+    Next(Option<(MadeCase, Vec<Member>)>),
     /// What it reads can't be read.
     Failed(RunError),
 }
@@ -134,7 +148,7 @@ impl Source {
 
 impl PlanReader {
     /// Returns the next case, if it is there already; `None`: there is no more.
-    fn at_hand(&mut self) -> Poll<Option<Case>> {
+    fn at_hand(&mut self) -> Poll<Option<MadeCase>> {
         if self.ready.len() == 0 {
             match self.found.try_recv() {
                 Ok(batch) => self.ready = batch.into_iter(),
@@ -151,7 +165,7 @@ impl PlanReader {
             None => self.ended(),
         }
         self.is_due = false;
-        FromReader::Next(self.ready.next().map(|case| (case, Vec::new())))
+        FromReader::Next(self.ready.next().map(|made| (made, Vec::new())))
     }
 
     /// The thread has made the last one, unless it panicked.
@@ -182,11 +196,12 @@ impl KeptReader {
 }
 
 /// Makes the cases of a plan, those that run alone first.
-fn make(plan: &Plan, tell: &mpsc::Sender<Vec<Case>>) {
+fn make(plan: &Plan, tell: &mpsc::Sender<Vec<MadeCase>>) {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     for case in plan.cases_alone().chain(plan.cases_beside()) {
-        bytes += of_fields(&case.vars);
-        batch.push(case);
+        let made = MadeCase::of(case);
+        bytes += made.bytes;
+        batch.push(made);
         let is_full = batch.len() >= BATCH || bytes >= BATCH_BYTES;
         if is_full || tell.capacity() > 0 {
             bytes = 0;
@@ -247,7 +262,7 @@ fn read(
         let next = rest.next().map(|case| {
             let case = case?;
             let members = rest.members(case.id.test_idx)?;
-            Ok((case, members))
+            Ok((MadeCase::of(case), members))
         });
         match next.transpose() {
             Ok(next) => say(FromReader::Next(next))?,
@@ -290,9 +305,9 @@ impl Loop {
                 return None;
             }
             FromReader::Read => LoopInput::Read,
-            FromReader::Next(Some((case, members))) => {
-                self.hold_again(&case, members);
-                self.next(Some(case))
+            FromReader::Next(Some((made, members))) => {
+                self.hold_again(&made.case, members);
+                self.next(Some(made))
             }
             FromReader::Next(None) => self.next(None),
             FromReader::Failed(error) => {

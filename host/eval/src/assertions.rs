@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use futures_util::stream::{self, StreamExt};
 use runner_config::plan::{Assertion, Case, Check, Script};
 use runner_config::redacted_provider;
-use runner_sandbox::abi::{Argument, CallContext, Grade, Input, Inputs, Request};
+use runner_sandbox::abi::{Argument, CallContext, Input, Inputs, ReadGrade, Request};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -260,7 +260,7 @@ impl Assertions<'_> {
         assertion: &Assertion,
         value: Option<&Value>,
         output: &Output<'_>,
-    ) -> Result<Grade, CallFailure> {
+    ) -> Result<ReadGrade, CallFailure> {
         let code = value.and_then(Value::as_str).unwrap_or_default();
         let runnable = script::of_assertion(assertion, code);
         let name = runnable.program.name.clone();
@@ -428,11 +428,11 @@ fn offered(case: &Case) -> Option<Map<String, Value>> {
     (!tools.is_empty()).then_some(tools)
 }
 
-pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRecord {
+pub(crate) fn component(assertion: &Assertion, mut grade: ReadGrade) -> ComponentRecord {
     let named = grade.named_scores.iter().map(|(_, score)| *score);
     let reason = beyond(named.chain([grade.score])).or_else(|| overnamed(&grade.named_scores));
     if let Some(reason) = reason {
-        grade = Grade {
+        grade = ReadGrade {
             pass: false,
             score: 0.0,
             reason,
@@ -449,12 +449,7 @@ pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRec
         grade.reason,
         assertion.json.clone(),
     );
-    if let Some(Value::Object(metadata)) = grade
-        .metadata_json
-        .and_then(|json| serde_json::from_str(&json).ok())
-    {
-        component.metadata = metadata;
-    }
+    component.metadata = grade.metadata;
     component.named_scores = grade
         .named_scores
         .into_iter()

@@ -261,7 +261,7 @@ impl CallScope {
         judges: Judges,
         input: &abi::Input,
         context: &CallContext,
-    ) -> (Result<abi::Grade, CallFailure>, TokenUsage) {
+    ) -> (Result<abi::ReadGrade, CallFailure>, TokenUsage) {
         let host = Arc::new(self.host(
             &grader.plugin,
             &grader.grants,

@@ -5,9 +5,8 @@
 
 use serde_json::{Map, Value};
 
-pub use crate::bindings::exports::runner::plugin::assertion::{
-    Component as GradeComponent, Grade, Input,
-};
+pub(crate) use crate::bindings::exports::runner::plugin::assertion::Grade;
+pub use crate::bindings::exports::runner::plugin::assertion::{Component as GradeComponent, Input};
 pub use crate::bindings::exports::runner::plugin::meta::{
     AssertionType, CredentialWant, Info, Inputs, SettingWant, Wants,
 };
@@ -37,6 +36,23 @@ pub struct ReadCompletion {
     /// `raw-json`.
     pub raw: Option<Value>,
     /// `metadata-json`; empty where there is none.
+    pub metadata: Map<String, Value>,
+}
+
+/// A grade with the value of its metadata, which was read when it was checked.
+#[derive(Debug, Clone)]
+pub struct ReadGrade {
+    /// Whether the answer is good enough.
+    pub pass: bool,
+    /// How good it is.
+    pub score: f64,
+    /// Why.
+    pub reason: String,
+    /// Further scores, by name.
+    pub named_scores: Vec<(String, f64)>,
+    /// The parts that the score is made of.
+    pub components: Vec<GradeComponent>,
+    /// `metadata-json`; empty where there is none, or no object.
     pub metadata: Map<String, Value>,
 }
 

@@ -306,13 +306,13 @@ impl Plugin {
         call: Call,
         input: &abi::Input,
         context: &abi::CallContext,
-    ) -> Called<Answer<abi::Grade>> {
+    ) -> Called<Answer<abi::ReadGrade>> {
         self.call(
             &call,
             &context.call_id,
             self.0.exports.evaluate.as_ref(),
             (input, context),
-            |answer| check::grade(&answer).map(|()| answer),
+            check::grade,
         )
         .await
     }

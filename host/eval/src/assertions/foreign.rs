@@ -1,6 +1,6 @@
 //! What strangers see of a case, and may say of it: their own score, and metrics of their own.
 
-use runner_sandbox::abi::Grade;
+use runner_sandbox::abi::ReadGrade;
 
 use crate::plugins::{LoadedPlugin, Trust};
 use crate::record::TestCase;
@@ -12,7 +12,7 @@ pub(super) const MOST_STATED: f64 = 100.0;
 /// Holds a stranger's grader, or the interpreter of a stranger's language, to what is its own. A score beyond 1 would
 /// outvote the others whatever their weights. A named score could be taken for the metric of another assertion, of any
 /// test: so all of them stand under the plugin's name (`acme/faithful`).
-pub(super) fn held(plugin: &LoadedPlugin, mut grade: Grade) -> Grade {
+pub(super) fn held(plugin: &LoadedPlugin, mut grade: ReadGrade) -> ReadGrade {
     if !matches!(plugin.trust, Trust::Foreign(_)) {
         return grade;
     }
@@ -38,7 +38,7 @@ pub(super) fn shown(plugin: &LoadedPlugin, test: &TestCase) -> String {
 }
 
 /// A grade whose scores are all between two.
-pub(super) fn clamped(mut grade: Grade, least: f64, most: f64) -> Grade {
+pub(super) fn clamped(mut grade: ReadGrade, least: f64, most: f64) -> ReadGrade {
     grade.score = grade.score.clamp(least, most);
     for (_, score) in &mut grade.named_scores {
         *score = score.clamp(least, most);

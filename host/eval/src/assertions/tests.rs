@@ -12,20 +12,20 @@ fn assertion() -> Assertion {
     case.test.assertions[0].members()[0].clone()
 }
 
-fn passed() -> Grade {
-    Grade {
+fn passed() -> ReadGrade {
+    ReadGrade {
         pass: true,
         score: 1.0,
         reason: "fine".to_owned(),
         named_scores: Vec::new(),
         components: Vec::new(),
-        metadata_json: None,
+        metadata: Map::new(),
     }
 }
 
 #[test]
 fn a_score_that_is_no_score_fails_with_the_reason() {
-    let far = Grade {
+    let far = ReadGrade {
         named_scores: vec![
             ("far".to_owned(), LARGEST_SCORE * 10.0),
             ("near".to_owned(), 0.5),
@@ -49,7 +49,7 @@ fn scores_of_a_row_of_data_are_from_zero_to_one() {
         of_data: true,
         ..assertion()
     };
-    let grade = |score: f64| Grade {
+    let grade = |score: f64| ReadGrade {
         score,
         named_scores: vec![("good".to_owned(), score), ("fair".to_owned(), 0.5)],
         ..passed()
@@ -68,7 +68,7 @@ fn scores_of_a_row_of_data_are_from_zero_to_one() {
 fn names_of_scores_and_their_number_are_bounded() {
     let long = "n".repeat(LONGEST_METRIC + 1);
     let named = (0..MOST_NAMED_SCORES + 5).map(|at| (format!("n{at}"), 1.0));
-    let many = Grade {
+    let many = ReadGrade {
         named_scores: [(long, 1.0)].into_iter().chain(named).collect(),
         ..passed()
     };

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use runner_config::plan::{Case, CaseId, Comparison, Winner};
 use runner_gateway::WorkClock;
-use runner_sandbox::abi::{CallContext, Grade, GradeComponent, Input};
+use runner_sandbox::abi::{CallContext, GradeComponent, Input, ReadGrade};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -155,7 +155,7 @@ fn input(
 /// the model chose none.
 fn apart(
     comparison: &Comparison,
-    grade: Grade,
+    grade: ReadGrade,
     answers: &[(u32, Arc<CaseRecord>)],
 ) -> BTreeMap<u32, ComponentRecord> {
     let mut parts = grade.components.clone();

@@ -6,7 +6,7 @@
 //! else, and code that throws, is a failing grade that says why: the code is what is wrong, so
 //! the case is graded and not in error. In Python more is a result, see `python`.
 
-use runner_sandbox::abi::{Grade, GradeComponent};
+use runner_sandbox::abi::{GradeComponent, ReadGrade};
 use serde_json::{Map, Value};
 
 use super::made::word;
@@ -29,7 +29,7 @@ pub(crate) struct Rules<'a> {
 }
 
 /// A grade by what the code gave.
-pub(crate) fn grade(given: &CodeResult, rules: Rules<'_>) -> Grade {
+pub(crate) fn grade(given: &CodeResult, rules: Rules<'_>) -> ReadGrade {
     if rules.language == PYTHON {
         return python::grade(given, rules);
     }
@@ -37,7 +37,7 @@ pub(crate) fn grade(given: &CodeResult, rules: Rules<'_>) -> Grade {
 }
 
 /// The rules of the module's head.
-fn by_value(given: &CodeResult, rules: Rules<'_>) -> Grade {
+fn by_value(given: &CodeResult, rules: Rules<'_>) -> ReadGrade {
     match given {
         Ok(Some(Value::Bool(is))) => {
             let pass = *is != rules.inverse;
@@ -58,7 +58,7 @@ fn by_value(given: &CodeResult, rules: Rules<'_>) -> Grade {
             plain(pass, score, reason(pass, &gave, rules))
         }
         Ok(Some(Value::Object(stated))) => match read(stated) {
-            Ok(grade) => Grade {
+            Ok(grade) => ReadGrade {
                 pass: grade.pass != rules.inverse,
                 ..grade
             },
@@ -70,7 +70,7 @@ fn by_value(given: &CodeResult, rules: Rules<'_>) -> Grade {
 }
 
 /// The object form, on its own: what a scoring function gives.
-pub(crate) fn stated(given: &CodeResult) -> Grade {
+pub(crate) fn stated(given: &CodeResult) -> ReadGrade {
     match given {
         Ok(Some(Value::Object(stated))) => {
             read(stated).unwrap_or_else(|why| plain(false, 0.0, needed(&why)))
@@ -92,7 +92,7 @@ fn needed(why: &str) -> String {
     format!("a scoring function must give {{ pass, score, reason }}, and {why}")
 }
 
-fn wrong(why: &str) -> Grade {
+fn wrong(why: &str) -> ReadGrade {
     let reason = format!(
         "code that grades must give a boolean, a number or {{ pass, score, reason }}, and {why}"
     );
@@ -110,19 +110,19 @@ fn reason(pass: bool, gave: &str, rules: Rules<'_>) -> String {
     format!("the code gave {gave}: {code}")
 }
 
-fn plain(pass: bool, score: f64, reason: String) -> Grade {
-    Grade {
+fn plain(pass: bool, score: f64, reason: String) -> ReadGrade {
+    ReadGrade {
         pass,
         score,
         reason,
         named_scores: Vec::new(),
         components: Vec::new(),
-        metadata_json: None,
+        metadata: Map::new(),
     }
 }
 
 /// `{ pass, score, reason, namedScores?, componentResults?, metadata? }`.
-fn read(stated: &Map<String, Value>) -> Result<Grade, String> {
+fn read(stated: &Map<String, Value>) -> Result<ReadGrade, String> {
     let (pass, score, reason) = verdict(stated)?;
     let mut grade = plain(pass, score, reason);
     match stated.get("namedScores") {
@@ -148,8 +148,8 @@ fn read(stated: &Map<String, Value>) -> Result<Grade, String> {
         }
         Some(other) => return Err(format!("its componentResults is {}", word(Some(other)))),
     }
-    let metadata = stated.get("metadata").filter(|it| it.is_object());
-    grade.metadata_json = metadata.map(Value::to_string);
+    let metadata = stated.get("metadata").and_then(Value::as_object);
+    grade.metadata = metadata.cloned().unwrap_or_default();
     Ok(grade)
 }
 

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use crate::abi::{
-    Completion, ConsoleLine, Embeddings, Error, Grade, Part, ReadCompletion, Request,
+    Completion, ConsoleLine, Embeddings, Error, Grade, Part, ReadCompletion, ReadGrade, Request,
     ScriptFailure, ScriptOutcome,
 };
 use crate::limits::EXCERPT_BYTES;
@@ -82,17 +82,14 @@ pub(crate) fn completion(
         completion: answer,
         output,
         raw,
-        metadata: match metadata {
-            Some(Value::Object(metadata)) => metadata,
-            _ => Map::new(),
-        },
+        metadata: object(metadata),
     }))
 }
 
 /// Checks a grader's answer.
-pub(crate) fn grade(answer: &Result<Grade, Error>) -> Checked {
+pub(crate) fn grade(answer: Result<Grade, Error>) -> Checked<Result<ReadGrade, Error>> {
     let grade = match answer {
-        Err(failure) => return error(failure),
+        Err(failure) => return error(&failure).map(|()| Err(failure)),
         Ok(grade) => grade,
     };
     finite("grade.score", grade.score)?;
@@ -111,12 +108,27 @@ pub(crate) fn grade(answer: &Result<Grade, Error>) -> Checked {
         finite(&format!("grade.components[{at}].score"), component.score)?;
         finite(&format!("grade.components[{at}].weight"), component.weight)?;
     }
-    optional(
+    let metadata = optional(
         "grade.metadata-json",
         grade.metadata_json.as_ref(),
         Shape::Any,
-    )
-    .map(drop)
+    )?;
+    Ok(Ok(ReadGrade {
+        pass: grade.pass,
+        score: grade.score,
+        reason: grade.reason,
+        named_scores: grade.named_scores,
+        components: grade.components,
+        metadata: object(metadata),
+    }))
+}
+
+/// The members of an object; of anything else there are none.
+fn object(value: Option<Value>) -> Map<String, Value> {
+    match value {
+        Some(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
 }
 
 /// Checks the vectors of `asked` inputs.

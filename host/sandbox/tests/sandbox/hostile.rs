@@ -12,7 +12,7 @@ pub(crate) async fn grade(
     plugin: &Plugin,
     call: Call,
     kind: &str,
-) -> Called<Result<abi::Grade, abi::Error>> {
+) -> Called<Result<abi::ReadGrade, abi::Error>> {
     let input = abi::Input::new(kind, "an answer");
     plugin
         .evaluate(call, &input, &abi::CallContext::new("case-1"))

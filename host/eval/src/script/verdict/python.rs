@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use runner_sandbox::abi::Grade;
+use runner_sandbox::abi::ReadGrade;
 use serde_json::{Map, Value};
 
 use super::{Rules, by_value, read, wrong};
@@ -22,7 +22,7 @@ const KEYS: [(&str, &str); 5] = [
 ];
 
 /// A grade by what the code gave.
-pub(super) fn grade(given: &CodeResult, rules: Rules<'_>) -> Grade {
+pub(super) fn grade(given: &CodeResult, rules: Rules<'_>) -> ReadGrade {
     let Ok(Some(value)) = given else {
         return by_value(given, rules);
     };
@@ -60,7 +60,7 @@ fn number(text: &str) -> Option<f64> {
 
 /// `{ pass, score, reason }` in Python's words. A score below the threshold fails, and `not-`
 /// turns what comes of it.
-fn object(stated: &Map<String, Value>, rules: Rules<'_>) -> Grade {
+fn object(stated: &Map<String, Value>, rules: Rules<'_>) -> ReadGrade {
     let mut grade = match read(&renamed(stated)) {
         Ok(grade) => grade,
         Err(why) => return wrong(&why),
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::script::PYTHON;
 
-    fn graded(gave: Value, inverse: bool, threshold: Option<f64>) -> Grade {
+    fn graded(gave: Value, inverse: bool, threshold: Option<f64>) -> ReadGrade {
         let rules = Rules {
             inverse,
             threshold,

@@ -87,7 +87,7 @@ fn an_object_says_everything_itself() {
     );
     assert_eq!(plain.reason, "so so");
     assert_eq!(plain.named_scores, [("tone".to_owned(), 0.5)]);
-    assert_eq!(plain.metadata_json.as_deref(), Some(r#"{"k":1}"#));
+    assert_eq!(Value::Object(plain.metadata), json!({ "k": 1 }));
     let parts: Vec<(&str, f64)> = plain
         .components
         .iter()

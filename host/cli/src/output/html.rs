@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::known::PAGE_MARK;
-use super::{ColumnRecord, Run, instant};
+use super::{ColumnRecord, Run, entity, instant};
 use crate::figures;
 use crate::findings::text_of;
 use crate::visible;
@@ -425,12 +425,9 @@ fn data(value: &Value) -> String {
 fn text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in visible::line(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c => escaped.push(c),
+        match entity(c) {
+            Some(entity) => escaped.push_str(entity),
+            None => escaped.push(c),
         }
     }
     escaped

@@ -29,8 +29,9 @@ use std::time::Duration;
 use crate::shared::{Portion, Rule, Visit};
 use crate::sharing::Sharing;
 use crate::time::Time;
+use crate::tuning::PER_CENT;
 use crate::tuning::allowance::{
-    CALM, CALM_WINDOWS, CATCH_UP, FEWEST, LEAST_SHARE, ROUND, SHUT_SHARE, SLACK, SPREAD,
+    CALM, CALM_WINDOWS, CATCH_UP, FEWEST, LEAST_SHARE, ROUND, SHUT_SHARE, SLACK, SPREAD_PER_CENT,
 };
 
 /// Attempts that are remembered: of a larger limit, only this many are held apart.
@@ -136,7 +137,8 @@ impl Allowance {
         let Some((limit, window)) = self.known else {
             return;
         };
-        let spread = window * SPREAD / 100 / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
+        let spread =
+            window * SPREAD_PER_CENT / PER_CENT / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
         self.due = self.due.max(now.before(window / CATCH_UP)) + spread;
         self.calm += 1;
         if self.calm >= CALM.max(CALM_WINDOWS.saturating_mul(limit)) {

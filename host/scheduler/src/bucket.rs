@@ -32,6 +32,7 @@ use crate::evidence::Seen;
 use crate::hint::Dimension;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
+use crate::tuning::PER_MILLE;
 use crate::tuning::bucket::{
     ASSUMED_WINDOW, CLOCKS_APART, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FALSE_ZEROS,
     FOREIGN_MEMORY,
@@ -82,7 +83,7 @@ pub(crate) struct Bucket {
     drift: Level,
     /// What others use.
     foreign: Rate,
-    /// What the server charges for a thousand estimated.
+    /// What the server charges of what is estimated, per mille.
     charge: u64,
     /// Newest reading, by when its request was sent.
     last: Option<Seen>,
@@ -132,7 +133,7 @@ impl Bucket {
             distrust: 0,
             drift: Level::ZERO,
             foreign: Rate::ZERO,
-            charge: 1000,
+            charge: PER_MILLE,
             last: None,
             leaning: 0,
             longest_reset: Duration::ZERO,
@@ -327,7 +328,7 @@ impl Bucket {
     }
 
     fn charged(&self, amount: u64) -> Level {
-        Level::whole(amount).scaled(self.charge.into(), 1000)
+        Level::whole(amount).scaled(self.charge.into(), PER_MILLE.into())
     }
 
     /// How long after a probe the next may be sent.
@@ -344,7 +345,7 @@ impl Bucket {
         let distrust = Level::whole(self.distrust);
         match self.kind {
             Refill::Continuous { .. } if self.cap.is_none() => {
-                cost.max(Level::whole(self.limit).scaled(3, 1000)) + distrust
+                cost.max(Level::whole(self.limit).scaled(3, PER_MILLE.into())) + distrust
             }
             // What is left of a window is lost at its end; what was too much is one refusal.
             Refill::Continuous { .. } | Refill::Fixed { .. } => Level::ZERO,
@@ -398,7 +399,7 @@ impl Bucket {
     fn after_expiry(&self, now: Time, missing: Level, window: Duration, sent: &Sent) -> Time {
         let window = window + slack(window);
         let expired = sent.until(self.dimension, now.before(window));
-        let units = missing.ratio(self.charge.max(1), 1000) + 1;
+        let units = missing.ratio(self.charge.max(1), PER_MILLE) + 1;
         let amount = expired.saturating_add(u64::try_from(units).unwrap_or(u64::MAX));
         match sent.reached(self.dimension, amount) {
             Some(at) => at + window,

@@ -42,14 +42,15 @@ use std::time::Duration;
 
 use crate::time::nanos;
 use crate::tuning::knee::{
-    ALIKE, FEWEST, HEADROOM, KNOWN, LONGER, MOST, MUCH_LONGER, PAUSE, PAYS, VARIED, WANTED, WORTH,
+    ALIKE, FEWEST, HEADROOM, KNOWN, LONGER, MOST, MUCH_LONGER, PARTS, PAUSE, PAYS, VARIED, WANTED,
+    WORTH,
 };
 
 mod octaves;
 mod ranks;
 mod trial;
 
-use octaves::{Base, Mean, Octaves, PARTS, exp2, log2};
+use octaves::{Base, Mean, Octaves, exp2, log2};
 use ranks::Ranks;
 use trial::Trial;
 

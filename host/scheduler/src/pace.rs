@@ -19,9 +19,10 @@ use std::time::Duration;
 
 use crate::time::{Time, nanos};
 use crate::tuning::pace::{
-    CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, MEASURED_CALM, ROUGHEST, SLOWER, SLOWEST,
-    USED_PER_MILLE,
+    CALM_CALLS, ENOUGH, FIRST_STEP_MILLIONTHS, GOOD, LAG, LAST_STEP_MILLIONTHS, MEASURED_CALM,
+    ROUGHEST, SLOWER, SLOWEST, USED_PER_MILLE,
 };
+use crate::tuning::{MILLIONTHS, PER_MILLE};
 
 /// A lane's pace.
 #[derive(Debug, Default)]
@@ -71,8 +72,8 @@ impl Pace {
         self.calm += 1;
         let rough = (GOOD / self.measured.max(1)).clamp(1, ROUGHEST);
         let doublings = self.calm / CALM_CALLS.max(self.measured / MEASURED_CALM);
-        let step = ((FIRST_STEP * rough) << doublings.min(8)).min(LAST_STEP);
-        let faster = u128::from(interval) * u128::from(step) / 1_000_000;
+        let step = ((FIRST_STEP_MILLIONTHS * rough) << doublings.min(8)).min(LAST_STEP_MILLIONTHS);
+        let faster = u128::from(interval) * u128::from(step) / u128::from(MILLIONTHS);
         self.interval = Some((interval - faster as u64).max(1));
     }
 
@@ -123,8 +124,8 @@ impl Pace {
 
     /// Takes a measurement.
     fn take(&mut self, span: u64, accepted: u64) {
-        let measured =
-            u128::from(span) * 1000 / (u128::from(accepted) * u128::from(USED_PER_MILLE));
+        let measured = u128::from(span) * u128::from(PER_MILLE)
+            / (u128::from(accepted) * u128::from(USED_PER_MILLE));
         let measured = u64::try_from(measured).unwrap_or(u64::MAX).max(1);
         // Where the pace was below the limit for a while, the average is too: what came back
         // meanwhile was lost. The truth is between it and the pace that was too fast.
@@ -323,7 +324,7 @@ mod tests {
                                 prop_assert_eq!(pace.due(), Time::ZERO);
                                 continue;
                             };
-                            let most = before / 1000 * LAST_STEP / 1000 + LAST_STEP;
+                            let most = before / 1000 * LAST_STEP_MILLIONTHS / 1000 + LAST_STEP_MILLIONTHS;
                             prop_assert!(after >= 1 && after <= before && before - after <= most);
                             prop_assert!(pace.due() >= due);
                             prop_assert!(pace.due() <= due.max(now) + Duration::from_nanos(before));

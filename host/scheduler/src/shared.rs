@@ -28,7 +28,8 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::time::{Time, nanos};
-use crate::tuning::allowance::{SLACK, SPREAD};
+use crate::tuning::PER_CENT;
+use crate::tuning::allowance::{SLACK, SPREAD_PER_CENT};
 use crate::tuning::shared::{BLOCKS, KEPT, LIFE, LONGEST_BLOCK, MOST_BATCHES, SHORTEST_BLOCK};
 
 mod bytes;
@@ -352,8 +353,8 @@ impl CommonQuota {
             .iter()
             .map(|member| member.holds(now, held))
             .sum();
-        let even = u128::from(limit) * u128::from(nanos(span)) * 100;
-        let even = even.div_ceil(u128::from(nanos(window)) * u128::from(SPREAD));
+        let even = u128::from(limit) * u128::from(nanos(span)) * u128::from(PER_CENT);
+        let even = even.div_ceil(u128::from(nanos(window)) * u128::from(SPREAD_PER_CENT));
         let even = u64::try_from(even).unwrap_or(u64::MAX);
         let here = self.members.iter().filter(others).count() as u64 + 1;
         let each = even.div_ceil(here);

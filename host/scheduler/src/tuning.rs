@@ -13,6 +13,12 @@
 pub(crate) mod knee;
 pub(crate) mod shared;
 
+/// Parts of a whole in which shares are told that are no simple fractions. Their names say so:
+/// `…_PER_CENT`, `…_PER_MILLE`, `…_MILLIONTHS`.
+pub(crate) const PER_CENT: u32 = 100;
+pub(crate) const PER_MILLE: u64 = 1000;
+pub(crate) const MILLIONTHS: u64 = 1_000_000;
+
 /// Of `allowance`.
 pub(crate) mod allowance {
     /// Fewest accepted attempts that make a window. A bucket that refills lets one or two through
@@ -44,7 +50,7 @@ pub(crate) mod allowance {
 
     /// Per cent of a window over which its attempts are spread: a tenth faster than evenly.
     /// Pinned by the test `a_window_is_filled_a_tenth_faster_than_evenly`.
-    pub(crate) const SPREAD: u32 = 90;
+    pub(crate) const SPREAD_PER_CENT: u32 = 90;
 
     /// Part of the limit that was accepted at least before a refusal, or it is no window.
     /// Pinned by the test `a_refusal_says_how_many_there_are`.
@@ -74,7 +80,7 @@ pub(crate) mod backoff {
 
     /// Thousandths of such a wait after which it is checked at first.
     /// Pinned by the test `a_longer_one_is_checked_after_a_quarter`.
-    pub(crate) const FIRST_LOOK: u64 = 250;
+    pub(crate) const FIRST_LOOK_PER_MILLE: u64 = 250;
 
     /// Part of what was enough before after which it is checked, if that is sooner.
     /// Pinned by the test `how_much_of_a_long_wait_was_needed_is_remembered`.
@@ -82,7 +88,7 @@ pub(crate) mod backoff {
 
     /// Fewest thousandths of a wait that are remembered as needed.
     /// Pinned by the test `a_wait_that_was_not_needed_at_all_is_checked_after_a_two_hundredth`.
-    pub(crate) const LEAST_NEEDED: u64 = 10;
+    pub(crate) const LEAST_NEEDED_PER_MILLE: u64 = 10;
 }
 
 /// Of `gate::barrier`.
@@ -257,7 +263,7 @@ pub(crate) mod window {
 
     /// Per cent of the window that are in flight at least where it is in use.
     /// Pinned by the test `answers_widen_it_up_to_its_ceiling`.
-    pub(crate) const USED: u64 = 80;
+    pub(crate) const USED_PER_CENT: u64 = 80;
 
     /// Longest series of clean rounds that is asked for before one more.
     /// Pinned by the row of "16 parallel, 1.5 s".
@@ -279,11 +285,11 @@ pub(crate) mod pace {
 
     /// First growth per call, in millionths.
     /// Pinned by the gate of "10 s slices, Azure's partial headers".
-    pub(crate) const FIRST_STEP: u64 = 100;
+    pub(crate) const FIRST_STEP_MILLIONTHS: u64 = 100;
 
     /// Growth per call at most, in millionths: doubling within some 350 calls.
     /// Pinned by the row of "only retry-after-ms".
-    pub(crate) const LAST_STEP: u64 = 2000;
+    pub(crate) const LAST_STEP_MILLIONTHS: u64 = 2000;
 
     /// Calls that make a measurement good. Below, growth is faster in proportion.
     /// Pinned by the gate of "10 s slices, Azure's partial headers".

@@ -13,9 +13,8 @@
 //!   is on the wire and unanswered bounds what may follow. Only where nothing at all is heard one more
 //!   is tried after 5, 10, 20 s and so on, since the first ones may hang.
 //!
-//! It **halves** (published) at the first refusal that nothing declared explains, once per
-//! episode: attempts that were sent before the cut say nothing new. So it does when attempts run out
-//! of time and nobody is answered.
+//! It **halves** (published) at the first refusal that nothing declared explains, once per episode: attempts
+//! that were sent before the cut say nothing new. So it does when attempts run out of time and nobody is answered.
 //!
 //! Where refusals come back at the same number in flight, the server limits parallel requests. Halving
 //! again and again costs a quarter of such a limit, so the window goes to that number instead. From then on it **adds
@@ -28,9 +27,10 @@ use std::time::Duration;
 
 use crate::policy::LanePolicy;
 use crate::time::Time;
+use crate::tuning::PER_CENT;
 use crate::tuning::window::{
-    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, SILENCE, SILENT_ANSWERS, STEP_SHARE, STEPS, USED,
-    WELCOME_SPELL,
+    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, SILENCE, SILENT_ANSWERS, STEP_SHARE, STEPS,
+    USED_PER_CENT, WELCOME_SPELL,
 };
 
 /// What is known of the server, which says how long a quiet spell has to be.
@@ -138,7 +138,7 @@ impl Window {
 
     /// Whether it is nearly full with so many.
     pub(crate) fn is_used(&self, in_flight: u32) -> bool {
-        u64::from(in_flight) * 100 >= u64::from(self.size) * USED
+        u64::from(in_flight) * u64::from(PER_CENT) >= u64::from(self.size) * USED_PER_CENT
     }
 
     /// Takes in that an attempt ended well while `in_flight` others and itself were out.

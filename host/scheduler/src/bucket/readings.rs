@@ -11,6 +11,7 @@ use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
+use crate::tuning::PER_MILLE;
 use crate::tuning::bucket::{CLOCKS_APART, COARSE};
 use crate::tuning::evidence::JITTER;
 
@@ -270,7 +271,9 @@ impl Bucket {
         let estimated = seen.mark.saturating_sub(last.mark);
         let used = before - Level::whole(seen.remaining);
         if self.dimension != Dimension::Requests && estimated > 0 {
-            let ratio = used.ratio(estimated, 1100).clamp(1000 / 16, 1000) as u64;
+            let ratio = used
+                .ratio(estimated, 1100)
+                .clamp(i128::from(PER_MILLE) / 16, PER_MILLE.into()) as u64;
             self.charge = (self.charge * 31 + ratio).div_ceil(32);
         }
         let others = used - self.charged(estimated);

@@ -10,8 +10,9 @@
 use std::time::Duration;
 
 use crate::time::Time;
+use crate::tuning::PER_MILLE;
 use crate::tuning::backoff::{
-    CHECKED_ABOVE, FIRST_BLOCK, FIRST_LOOK, LEAST_NEEDED, LONGEST_BLOCK, SOONER,
+    CHECKED_ABOVE, FIRST_BLOCK, FIRST_LOOK_PER_MILLE, LEAST_NEEDED_PER_MILLE, LONGEST_BLOCK, SOONER,
 };
 
 /// The back-off of a lane.
@@ -21,7 +22,7 @@ pub(super) struct Backoff {
     strikes: u32,
     /// The wait that was asked for first since then, and from when.
     asked: Option<(Time, Duration)>,
-    /// How much of a long wait proved needed, in thousandths.
+    /// How much of a long wait proved needed, per mille.
     needed: u64,
 }
 
@@ -30,7 +31,7 @@ impl Default for Backoff {
         Self {
             strikes: 0,
             asked: None,
-            needed: 1000,
+            needed: PER_MILLE,
         }
     }
 }
@@ -64,10 +65,12 @@ impl Backoff {
             return wait;
         }
         // A quarter at first, or half of what was enough before; more if that was refused.
-        let first = (self.needed / SOONER).min(FIRST_LOOK);
+        let first = (self.needed / SOONER).min(FIRST_LOOK_PER_MILLE);
         let share = first << self.strikes.saturating_sub(1).min(10);
-        let share = share.min(1000);
-        let part = Duration::from_nanos((wait.as_nanos() * u128::from(share) / 1000) as u64);
+        let share = share.min(PER_MILLE);
+        let part = Duration::from_nanos(
+            (wait.as_nanos() * u128::from(share) / u128::from(PER_MILLE)) as u64,
+        );
         part.max(FIRST_BLOCK)
     }
 
@@ -88,8 +91,8 @@ impl Backoff {
         if let Some((from, wait)) = asked
             && wait > CHECKED_ABOVE
         {
-            let needed = (now - from).as_nanos() * 1000 / wait.as_nanos().max(1);
-            self.needed = (needed as u64).clamp(LEAST_NEEDED, 1000);
+            let needed = (now - from).as_nanos() * u128::from(PER_MILLE) / wait.as_nanos().max(1);
+            self.needed = (needed as u64).clamp(LEAST_NEEDED_PER_MILLE, PER_MILLE);
         }
         let strikes = std::mem::take(&mut self.strikes);
         (strikes > 0).then_some(strikes > 1 || asked.is_some())

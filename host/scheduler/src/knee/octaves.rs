@@ -3,10 +3,7 @@
 //! What answers take varies by factors, and a mean of logarithms isn't moved by one answer of a
 //! minute. Integers, as everywhere here.
 
-use crate::tuning::knee::{FEWEST, MEMORY, SPREAD};
-
-/// Logarithms are counted in this part of an octave.
-pub(super) const PARTS: i64 = 1024;
+use crate::tuning::knee::{FEWEST, MEMORY, PARTS, SPREAD};
 
 /// Octaves of numbers in flight: from 8,192 on all are alike.
 const OCTAVES: usize = 14;

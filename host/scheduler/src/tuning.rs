@@ -397,8 +397,8 @@ pub(crate) mod adaptive {
     /// Pinned by the row of "the same without headers".
     pub(crate) const SHORTEST_PACED_BLOCK: Duration = Duration::from_millis(50);
 
-    /// Before anything is known, the part of the time which it took to reach the limit that a
-    /// refusal blocks for: what was reached within a moment may be open again in the next.
+    /// Before anything is known, the part of the time which it took until the lane last reacted to a refusal
+    /// that another one blocks for: what was reached within a moment may be open again in the next.
     /// Pinned by the row of "16 parallel, 1.5 s".
     pub(crate) const TIME_TO_LIMIT: u32 = 4;
 

@@ -303,7 +303,10 @@ impl Adaptive {
                 Some((interval * BLOCK_INTERVALS).clamp(SHORTEST_PACED_BLOCK, LONGEST_USUAL_BLOCK))
             }
             (Kind::Parallel, None) => Some(self.quiet()),
-            // A limit that was reached within a moment may be open again in the next.
+            // A limit that was reached within a moment may be open again in the next. `reacted_at` is that of
+            // the refusals before this one: the first of all blocks for the shortest time, which finds a
+            // window that slides, and the rest of its burst for a part of what it took until the first.
+            // Counted to this refusal itself, sliding windows lose a tenth of their rate (simulation).
             _ => self.begun.map(|begun| {
                 ((self.refusals.reacted_at.max(begun) - begun) / TIME_TO_LIMIT)
                     .clamp(SHORTEST_EARLY_BLOCK, LONGEST_USUAL_BLOCK)

@@ -401,6 +401,17 @@ fn what_was_sent_before_the_lane_reacted_teaches_nothing() {
     assert_eq!(after, before);
 }
 
+/// A window that slides is found by the first, and a burst may be the end of a longer one.
+#[test]
+fn the_first_refusal_of_all_blocks_for_a_moment_and_the_rest_of_its_burst_for_longer() {
+    let mut rig = Rig::wide();
+    let burst = rig.send(0, 4);
+    rig.end(2000, &burst[0], Class::Throttled, &silent());
+    assert_eq!(rig.strategy.gate.blocked_until(), Some(at(2100)));
+    rig.end(2010, &burst[1], Class::Throttled, &silent());
+    assert_eq!(rig.strategy.gate.blocked_until(), Some(at(2510)));
+}
+
 #[test]
 fn a_refused_probe_goes_on_with_the_same_episode() {
     let mut rig = Rig::wide();

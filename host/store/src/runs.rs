@@ -1,6 +1,6 @@
 //! `runs.db`: every run and its rows.
 //!
-//! [`Store`] is the door. It holds no connection: each question opens its own, which costs
+//! [`Store`] is the way to it. It holds no connection: each question opens its own, which costs
 //! a third of a millisecond and leaves nothing to share between threads, and each run that
 //! is written has one writer thread with one connection. A pool would save time that nobody
 //! waits for.

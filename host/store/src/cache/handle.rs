@@ -1,4 +1,4 @@
-//! The door to `cache.db`: opens it, looks up, takes responses.
+//! The way to `cache.db`: opens it, looks up, takes responses.
 //!
 //! A file that is none of ours, is newer, or is damaged in its beginnings is refused and not
 //! touched. It is not set aside to begin a new one: another process may have it open, and a SQLite

@@ -1,4 +1,4 @@
-//! The door to `runs.db`: begins runs, finds them, hands out their rows, deletes them.
+//! The way to `runs.db`: begins runs, finds them, hands out their rows, deletes them.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,9 +1,11 @@
 //! How figures and texts are told to people: the same in a terminal, in a file and on a page.
 //!
 //! - [`figures`]: a share, a count, a time, an amount of money;
+//! - [`apart`]: names that are cut and can still be told apart;
 //! - [`visible`]: a text from outside, with nothing in it that would be obeyed instead of shown.
 //!
 //! Pure, and without a dependency: whoever tells something uses it.
 
+pub mod apart;
 pub mod figures;
 pub mod visible;

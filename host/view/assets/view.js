@@ -83,6 +83,11 @@
     });
   });
 
+  // What scrolls can be reached by keys.
+  const reach = () => { for (const pre of all("pre")) if (pre.scrollHeight > pre.clientHeight + 1) pre.tabIndex = 0; };
+  reach();
+  document.addEventListener("toggle", reach, true);
+
   // Raw or rendered: kept while the window is open.
   const raw = (is) => { document.body.classList.toggle("is-raw", is); sessionStorage.setItem("raw", is ? "1" : ""); };
   raw(sessionStorage.getItem("raw") === "1");

@@ -3,7 +3,7 @@
 //! The address is all the state there is, so that a link shows what its sender saw. What can't be
 //! read in it is left out, and the page says what it looked for.
 
-use runner_store::{Between, From, Order, Outcome, Ranked, Wanted};
+use runner_store::{Between, From, Order, Outcome, Ranked, Row, Wanted};
 use url::form_urlencoded::Serializer;
 
 use crate::request::Fields;
@@ -137,6 +137,39 @@ impl Address {
             .iter()
             .find(|it| it.2 == self.order)
             .map_or("", |it| it.0)
+    }
+
+    /// Whether a condition is on the figures of cases, so that of a test some may be wanted and others not.
+    pub(crate) fn picks_cases(&self) -> bool {
+        let Wanted {
+            outcomes,
+            column,
+            score,
+            latency_ms,
+            cost_usd,
+            ..
+        } = &self.wanted;
+        let bounds = [score, latency_ms, cost_usd];
+        !outcomes.is_empty()
+            || column.is_some()
+            || bounds.into_iter().any(|it| *it != Between::default())
+    }
+
+    /// Whether a case is as the conditions on its figures say; what only its record says is not looked at.
+    pub(crate) fn wants(&self, row: &Row) -> bool {
+        let wanted = &self.wanted;
+        let within = |bounds: Between, figure: Option<f64>| {
+            bounds == Between::default()
+                || figure.is_some_and(|it| {
+                    bounds.least.is_none_or(|least| it >= least)
+                        && bounds.most.is_none_or(|most| it <= most)
+                })
+        };
+        (wanted.outcomes.is_empty() || wanted.outcomes.contains(&row.outcome))
+            && wanted.column.is_none_or(|column| column == row.prompt_idx)
+            && within(wanted.score, Some(row.score))
+            && within(wanted.latency_ms, row.latency_ms.map(|ms| ms as f64))
+            && within(wanted.cost_usd, row.cost_usd)
     }
 
     /// Whether it has conditions.

@@ -1,12 +1,15 @@
 //! Two columns of two runs, or of one, case by case: what got better and what worse.
 //!
 //! Both are read once from their lookups, put into the order of their contents, and walked side by
-//! side: some thirty bytes a case, so that a run of a million can be compared with another.
+//! side: some fifty bytes a case, so that a run of a million can be compared with another.
 
 use runner_store::{Outcome, Store, StoreError};
 
 use crate::pairing::{self, CaseKey};
 use crate::significance::Pairs;
+use crate::significance::means::Means;
+
+pub(crate) mod measures;
 
 /// What there is to say about one case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,6 +55,16 @@ pub(crate) struct Beside {
     pub(crate) kinds: [u64; Kind::ALL.len()],
     /// Cases by their two scores, each in tenths.
     pub(crate) scores: Box<[[u64; 11]; 11]>,
+    /// By unit.
+    means: [Means; 3],
+}
+
+/// A case of both sides: which pair of columns, and its tests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Matched {
+    pair: u32,
+    before: u32,
+    after: u32,
 }
 
 /// A comparison.
@@ -62,6 +75,7 @@ pub(crate) struct Comparison {
     pub(crate) differences: Vec<Difference>,
     pub(crate) only_before: u64,
     pub(crate) only_after: u64,
+    matched: Vec<Matched>,
 }
 
 /// A case, as far as it is compared; ordered by what makes it the same one.
@@ -74,6 +88,8 @@ struct Case {
     test: u32,
     outcome: Outcome,
     score: f32,
+    cost: f32,
+    latency_ms: f32,
     answer: u64,
 }
 
@@ -130,6 +146,8 @@ fn cases(
                 test: it.test_idx,
                 outcome: it.outcome,
                 score: it.score as f32,
+                cost: it.cost as f32,
+                latency_ms: it.latency_ms as f32,
                 answer: it.answer,
             });
         }
@@ -193,6 +211,19 @@ impl Comparison {
         column.pairs.add(passed(before), passed(after));
         let tenth = |score: f32| (score.clamp(0.0, 1.0) * 10.0).round() as usize;
         column.scores[tenth(before.score)][tenth(after.score)] += 1;
+        let figures = |case: &Case| [case.score, case.cost, case.latency_ms].map(f64::from);
+        for (means, (was, is)) in column
+            .means
+            .iter_mut()
+            .zip(figures(before).into_iter().zip(figures(after)))
+        {
+            means.add(was, is);
+        }
+        self.matched.push(Matched {
+            pair: after.pair,
+            before: before.test,
+            after: after.test,
+        });
         let kind = match (passed(before), passed(after)) {
             (true, false) => Kind::Worse,
             (false, true) => Kind::Better,
@@ -213,6 +244,7 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
+    use super::measures::Unit;
     use super::*;
 
     fn case(content: u64, test: u32, outcome: Outcome, answer: u64) -> Case {
@@ -225,6 +257,8 @@ mod tests {
             test,
             outcome,
             score,
+            cost: 0.5,
+            latency_ms: if test == 9 { f32::NAN } else { 40.0 },
             answer,
         }
     }
@@ -297,5 +331,15 @@ mod tests {
         );
         assert_eq!(comparison.columns[0].kinds, [1, 1, 1, 0, 1]);
         assert_eq!(comparison.columns[0].scores[10][0], 1);
+        let measures = comparison.measures().map(|it| (it.unit, it.columns[0]));
+        let told = measures.map(|(unit, means)| (unit, means.count, means.sums()));
+        assert_eq!(
+            told,
+            [
+                (Unit::Score, 4, [2.0, 2.0]),
+                (Unit::Dollars, 4, [2.0, 2.0]),
+                (Unit::Milliseconds, 3, [120.0, 120.0])
+            ]
+        );
     }
 }

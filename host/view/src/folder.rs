@@ -170,6 +170,7 @@ impl Folder<'_> {
 
     /// The file of an address, if it has one.
     fn name(&self, address: &str, names: &HashMap<String, String>) -> Option<String> {
+        let address = address.split('#').next().unwrap_or_default();
         if let Some(name) = names.get(address) {
             return Some(name.clone());
         }
@@ -237,7 +238,7 @@ impl Folder<'_> {
 /// The address behind this beginning, if there is one.
 fn linked(html: &str, begin: &str) -> Option<String> {
     let (_, rest) = html.split_once(begin)?;
-    let address = rest.split('"').next()?;
+    let address = rest.split(['"', '#']).next()?;
     Some(address.replace("&amp;", "&"))
 }
 

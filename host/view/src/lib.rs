@@ -11,6 +11,7 @@
 //!   to end;
 //! - [`pairing`] says which columns and cases of two runs are the same one;
 //! - [`markdown`] makes HTML of an answer that can do nothing;
+//! - [`people`] keeps what people say of cases, and settles those that wait for it;
 //! - [`significance`] says whether they differ by more than chance.
 //!
 //! What models and datasets say is hostile. It stands on a page as text or as Markdown of which
@@ -24,10 +25,12 @@ mod comparing;
 mod door;
 mod facts;
 mod folder;
+mod left;
 mod live;
 pub mod markdown;
 mod pages;
 pub mod pairing;
+pub mod people;
 mod record;
 mod request;
 mod server;

@@ -115,6 +115,7 @@ fn state(
         "cost": all.cost.map_or("–".to_owned(), figures::dollars),
         "left": left.unwrap_or_else(|| "–".to_owned()),
     });
-    let lanes = lanes::charts(&site.store.lane_moments(id)?).into_string();
-    Ok((run.state != RunState::Running, done, state, lanes))
+    let ended = run.state != RunState::Running;
+    let lanes = lanes::charts(&site.store.lane_moments(id)?, !ended).into_string();
+    Ok((ended, done, state, lanes))
 }

@@ -5,8 +5,11 @@ use std::sync::Arc;
 use maud::{DOCTYPE, Markup, html};
 use runner_store::{Outcome, RunInfo, RunState};
 use runner_telling::visible;
+use serde_json::Value;
 
+use crate::address::segment;
 use crate::assets;
+use crate::record::Record;
 use crate::request::{Reply, Request};
 use crate::site::Site;
 
@@ -31,6 +34,7 @@ pub(crate) fn answer(site: &Arc<Site>, request: &Request) -> Reply {
             None => nothing(),
         }),
         (false, ["compare"]) => compare::page(site, &request.query),
+        (false, ["compare", "measures"]) => compare::measures(site, &request.query),
         (false, ["runs", id]) => run::page(site, id, &request.query),
         (false, ["runs", id, "figures"]) => run::figures(site, id),
         (false, ["runs", id, "count"]) => run::count(site, id, &request.query),
@@ -155,6 +159,14 @@ fn word(outcome: Outcome) -> &'static str {
     }
 }
 
+/// The word of a case's verdict: one that waits for a person is not failed yet.
+fn verdict(outcome: Outcome, record: &Record) -> &'static str {
+    match record.error_code.as_deref() {
+        Some("human") => "WAITS",
+        _ => word(outcome),
+    }
+}
+
 /// A verdict as a badge.
 fn badge(word: &str) -> Markup {
     html! { span class={ "badge " (word) } { (word) } }
@@ -162,6 +174,45 @@ fn badge(word: &str) -> Markup {
 
 fn state(run: &RunInfo) -> Markup {
     html! { span class={ "state " (run.state.as_str()) } { (run.state.as_str()) } }
+}
+
+/// The named scores of a case, each in the colour of what its assertions said.
+fn pills(record: &Record, most: usize) -> Markup {
+    let shade = |name: &str, score: Option<f64>| {
+        let of_name = record
+            .components()
+            .iter()
+            .filter(|it| !it.skipped && it.name() == name);
+        let (all, passed) = of_name.fold((0, 0), |(all, passed), it| {
+            (all + 1, passed + usize::from(it.pass))
+        });
+        match (all, score) {
+            (1.., _) if passed == all => "good",
+            (1.., _) if passed == 0 => "bad",
+            (1.., _) => "half",
+            (_, Some(score)) if score >= 0.999 => "good",
+            (_, Some(score)) if score <= 0.001 => "bad",
+            (_, Some(_)) => "half",
+            (_, None) => "none",
+        }
+    };
+    html! {
+        p.pills { @for (name, value) in record.named_scores.iter().take(most) {
+            @let value = value.as_f64();
+            span class={ "pill " (shade(name, value)) } { (line(&visible::cut(name, 40))) " " (score(value)) }
+        } }
+    }
+}
+
+/// Its tags, each a search for the runs that have it.
+fn tags(run: &RunInfo) -> Markup {
+    let tags: Value = serde_json::from_str(&run.tags_json).unwrap_or_default();
+    html! {
+        @for (name, value) in tags.as_object().into_iter().flatten() {
+            @let value = value.as_str().unwrap_or_default();
+            a.tag href={ "/?q=" (segment(&format!("{name}={value}"))) } { (line(name)) "=" (line(value)) }
+        }
+    }
 }
 
 fn is_running(run: &RunInfo) -> bool {

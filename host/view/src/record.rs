@@ -174,6 +174,11 @@ impl Record {
 }
 
 impl Component {
+    /// Whether it did not pass, or nothing was said yet.
+    pub(crate) fn is_bad(&self) -> bool {
+        matches!(self.word(), "ERROR" | "FAIL" | "WAITS")
+    }
+
     /// The metric that it counts for, or else its type.
     pub(crate) fn name(&self) -> &str {
         let text = |name: &str| self.assertion.get(name).and_then(Value::as_str);
@@ -189,6 +194,12 @@ impl Component {
                 error_code: Some(_),
                 ..
             } => "ERROR",
+            // What a condition left out counts as passed.
+            Self {
+                skipped: true,
+                pass: false,
+                ..
+            } => "WAITS",
             Self { skipped: true, .. } => "SKIPPED",
             Self { pass: true, .. } => "PASS",
             _ => "FAIL",

@@ -3,7 +3,10 @@
 //! Both tries are of the same cases, so what counts are the cases that came out differently: if
 //! nothing changed, each of them is as likely to have got better as worse (McNemar's test). It is
 //! exact where they are few and uses the normal approximation with continuity correction where they
-//! are many. No bootstrap: it would say the same with chance in it.
+//! are many. No bootstrap: it would say the same with chance in it. Figures that are more than yes or no have
+//! `means`.
+
+pub(crate) mod means;
 
 /// Above so many cases that differ the exact sum is no better than the approximation.
 const EXACT: u64 = 1000;
@@ -30,6 +33,14 @@ impl Pairs {
             (false, true) => &mut self.better,
             (false, false) => &mut self.neither,
         } += 1;
+    }
+
+    /// Counts those of others as well.
+    pub(crate) fn add_all(&mut self, others: &Self) {
+        self.both += others.both;
+        self.worse += others.worse;
+        self.better += others.better;
+        self.neither += others.neither;
     }
 
     /// All of them.
@@ -80,17 +91,27 @@ impl Pairs {
 
     /// In words.
     pub fn told(&self) -> String {
-        let p = self.p_value();
-        let told = if p < 0.001 {
-            "p < 0.001".to_owned()
-        } else {
-            format!("p = {p:.3}")
-        };
-        match p {
-            _ if self.worse + self.better == 0 => "no case came out differently".to_owned(),
-            p if p < 0.05 => format!("significant, {told}"),
-            _ => format!("may be chance, {told}"),
+        match self.worse + self.better {
+            0 => "no case came out differently".to_owned(),
+            _ => told(self.p_value()),
         }
+    }
+}
+
+/// From so little chance on a difference counts.
+pub(crate) const SIGNIFICANT: f64 = 0.05;
+
+/// In words, how likely a difference is by chance.
+fn told(p: f64) -> String {
+    let told = if p < 0.001 {
+        "p < 0.001".to_owned()
+    } else {
+        format!("p = {p:.3}")
+    };
+    if p < SIGNIFICANT {
+        format!("significant, {told}")
+    } else {
+        format!("may be chance, {told}")
     }
 }
 

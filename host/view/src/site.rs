@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use runner_store::{Metrics, RunHead, RunInfo, RunState, Store, StoreError};
@@ -115,6 +115,13 @@ impl Site {
         known(&self.sums, run)
     }
 
+    /// Forgets what was made of a run of which a case has another verdict now.
+    pub(crate) fn forget(&self, id: &str) {
+        lock(&self.sums).remove(id);
+        lock(&self.metrics).remove(id);
+        lock(&self.looked_up).remove(id);
+    }
+
     /// The first metrics of the first columns of a run whose lookup is ready.
     pub(crate) fn metrics(
         &self,
@@ -176,8 +183,12 @@ impl Site {
     }
 }
 
+fn lock<T>(all: &Kept<T>) -> MutexGuard<'_, HashMap<String, Made<T>>> {
+    all.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn known<T: Clone>(all: &Kept<T>, run: &RunInfo) -> Option<T> {
-    let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = lock(all);
     let made = all.get(&run.id)?;
     made.holds(moment(run)).then(|| made.it.clone())
 }
@@ -199,7 +210,7 @@ fn kept<T: Clone>(
         took: began.elapsed(),
         it: it.clone(),
     };
-    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = lock(all);
     drop_oldest(&mut all);
     all.insert(run.id.clone(), made);
     Ok(it)

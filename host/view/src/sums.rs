@@ -67,7 +67,9 @@ impl Sums {
 impl Tally {
     fn add(&mut self, figure: &Figure) {
         self.outcomes[figure.outcome as usize] += 1;
-        if !figure.score.is_nan() {
+        // What was not carried out has no score, whatever its row says.
+        let is_run = !matches!(figure.outcome, Outcome::BudgetExceeded | Outcome::Cancelled);
+        if is_run && !figure.score.is_nan() {
             self.score += figure.score;
             self.scored += 1;
         }
@@ -92,6 +94,11 @@ impl Tally {
     /// Cases.
     pub(crate) fn total(&self) -> u64 {
         self.outcomes.iter().sum()
+    }
+
+    /// Cases that have a row and were not carried out, for a budget or an interrupt.
+    pub(crate) fn not_run(&self) -> u64 {
+        self.of_outcome(Outcome::BudgetExceeded) + self.of_outcome(Outcome::Cancelled)
     }
 
     /// Mean of the scores.

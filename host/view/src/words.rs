@@ -41,8 +41,25 @@ pub fn beside(before: &str, after: &str) -> [Vec<Stretch>; 2] {
                 }),
             }
         }
-        stretches
+        joined(stretches)
     })
+}
+
+/// With changes that only a blank parts as one: a phrase that was replaced is no list of words.
+fn joined(stretches: Vec<Stretch>) -> Vec<Stretch> {
+    let mut joined: Vec<Stretch> = Vec::new();
+    let mut rest = stretches.into_iter().peekable();
+    while let Some(stretch) = rest.next() {
+        let is_parted =
+            stretch.text.trim().is_empty() && rest.peek().is_some_and(|next| next.is_changed);
+        match joined.last_mut() {
+            Some(last) if last.is_changed && (stretch.is_changed || is_parted) => {
+                last.text.push_str(&stretch.text);
+            }
+            _ => joined.push(stretch),
+        }
+    }
+    joined
 }
 
 #[cfg(test)]
@@ -66,5 +83,11 @@ mod tests {
             ["the <old> answer is here", "the <new> answer is here"]
         );
         assert_eq!(beside("", ""), [vec![], vec![]]);
+        let [_, phrase] = beside("Thank you.", "Thank you. Let me know at once.");
+        let last = phrase.last().map(|it| (it.is_changed, it.text.trim()));
+        assert_eq!(
+            (phrase.len(), last),
+            (2, Some((true, "Let me know at once.")))
+        );
     }
 }

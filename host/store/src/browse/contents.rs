@@ -15,6 +15,10 @@ pub struct Content {
     pub outcome: Outcome,
     /// Its score; NaN where it has none.
     pub score: f64,
+    /// What it cost in US dollars; NaN where that is unknown.
+    pub cost: f64,
+    /// How long its answer took, in milliseconds; NaN where there is none.
+    pub latency_ms: f64,
     /// See [`Facts`](super::Facts).
     pub content: u64,
     /// See [`Facts`](super::Facts).
@@ -35,24 +39,59 @@ impl Store {
         let run = self.key(&connection, id)?;
         self.attach_lookup(&connection, run)?;
         let mut read = || {
-            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer \
+            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer, cost_usd, latency_ms \
                        FROM rows JOIN lookup.facts USING (record) WHERE run = ?1 \
                        ORDER BY test_idx, prompt_idx";
             let mut found = connection.prepare(sql)?;
             let mut found = found.query([run])?;
             while let Some(row) = found.next()? {
                 let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+                let figure = |at| {
+                    row.get::<_, Option<f64>>(at)
+                        .map(|it| it.unwrap_or(f64::NAN))
+                };
                 see(Content {
                     test_idx: row.get(0)?,
                     prompt_idx: row.get(1)?,
                     outcome: Outcome::from_word(row.get_ref(2)?.as_str()?)
                         .unwrap_or(Outcome::Error),
-                    score: row.get::<_, Option<f64>>(3)?.unwrap_or(f64::NAN),
+                    score: figure(3)?,
+                    cost: figure(8)?,
+                    latency_ms: figure(9)?,
                     content: number(4)?,
                     file: number(5)?,
                     tested: number(6)?,
                     answer: number(7)?,
                 });
+            }
+            Ok(())
+        };
+        read().map_err(|error| self.database().failed("compare", error))
+    }
+
+    /// Shows every score by metric of the run with this id that the lookup knows: name, test, column and score, in
+    /// the plan's order.
+    ///
+    /// # Errors
+    /// As [`Store::contents`].
+    pub fn scores(
+        &self,
+        id: &str,
+        mut see: impl FnMut(&str, u32, u32, f64),
+    ) -> Result<(), StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let run = self.key(&connection, id)?;
+        self.attach_lookup(&connection, run)?;
+        let mut read = || {
+            let sql = "SELECT name, test_idx, prompt_idx, metrics.score \
+                       FROM rows CROSS JOIN lookup.metrics USING (record) WHERE run = ?1 \
+                       ORDER BY test_idx, prompt_idx";
+            let mut found = connection.prepare(sql)?;
+            let mut found = found.query([run])?;
+            while let Some(row) = found.next()? {
+                if let Some(score) = row.get(3)? {
+                    see(row.get_ref(0)?.as_str()?, row.get(1)?, row.get(2)?, score);
+                }
             }
             Ok(())
         };

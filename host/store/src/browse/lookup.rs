@@ -224,6 +224,19 @@ impl Store {
         read().map_err(|error| self.database().failed("read errors", error))
     }
 
+    /// Has a record that was changed read anew when the lookup, if there is one, is brought up to date.
+    pub(crate) fn read_anew(&self, run: i64, record: i64) -> Result<(), StoreError> {
+        let path = place(self.path(), run);
+        if !path.exists() {
+            return Ok(());
+        }
+        let forget = "UPDATE facts SET row_id = '' WHERE record = ?1";
+        let changed = open(&path).and_then(|lookup| lookup.execute(forget, [record]));
+        changed
+            .map(drop)
+            .map_err(|error| StoreError::sql("write a lookup", &path, error))
+    }
+
     /// Deletes the lookup of a run that is deleted.
     pub(crate) fn forget_lookup(&self, run: i64) {
         remove(&place(self.path(), run));

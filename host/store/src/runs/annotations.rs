@@ -1,5 +1,5 @@
 //! What people say of a run and of its cases: kept apart from its rows, which stay as they were
-//! written.
+//! written, unless they wait for a person's verdict.
 //!
 //! An annotation is about an answer, so it belongs to a row by the row's id: it moves with its case
 //! when a run is resumed under another plan, and is not shown beside an answer that came since.
@@ -7,7 +7,7 @@
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde::{Deserialize, Serialize};
 
-use super::Store;
+use super::{Outcome, Store};
 use crate::database::Purpose;
 use crate::error::StoreError;
 
@@ -91,6 +91,44 @@ impl Store {
             change.commit()
         };
         write().map_err(|error| self.database().failed("keep an annotation", error))
+    }
+
+    /// Gives the case with this row the verdict that `settle` makes of its record: outcome, score, and the record
+    /// that says so; where it makes none, nothing changes. The lookup reads such a record anew.
+    ///
+    /// # Errors
+    /// As [`Store::annotate`].
+    pub fn settle(
+        &self,
+        id: &str,
+        row_id: &str,
+        settle: impl FnOnce(&str) -> Option<(Outcome, f64, String)>,
+    ) -> Result<(), StoreError> {
+        let mut connection = self.database().connect(Purpose::Write)?;
+        let run = self.key(&connection, id)?;
+        let write = || {
+            let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let sql = "SELECT record, json FROM rows JOIN records ON key = record WHERE run = ?1 AND row_id = ?2";
+            let found: Option<(i64, String)> = change
+                .query_row(sql, (run, row_id), |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let Some((record, json)) = found else {
+                return Ok(None);
+            };
+            let Some((outcome, score, json)) = settle(&json) else {
+                return Ok(None);
+            };
+            let sql = "UPDATE rows SET outcome = ?3, score = ?4 WHERE run = ?1 AND row_id = ?2";
+            change.execute(sql, (run, row_id, outcome.as_str(), score))?;
+            change.execute(
+                "UPDATE records SET json = ?2 WHERE key = ?1",
+                (record, json),
+            )?;
+            change.commit()?;
+            Ok(Some(record))
+        };
+        let settled = write().map_err(|error| self.database().failed("settle a case", error))?;
+        settled.map_or(Ok(()), |record| self.read_anew(run, record))
     }
 
     /// What was said of a case.

@@ -113,6 +113,7 @@ impl Store {
     ) -> Result<Vec<RunInfo>, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         let found = "WHERE ?1 = '' OR instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), lower(?1)) \
+             OR EXISTS (SELECT 1 FROM json_each(tags) WHERE instr(lower(key || '=' || value), lower(?1))) \
              ORDER BY created_at_ms DESC, key DESC LIMIT ?2 OFFSET ?3";
         let number = |n| i64::try_from(n).unwrap_or(i64::MAX);
         let values = (text, number(limit), number(skip));

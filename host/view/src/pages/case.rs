@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maud::{Markup, html};
-use runner_store::{Annotation, From, Row, RunHead, RunInfo, StoreError};
+use runner_store::{Annotation, From, Row, RunHead, StoreError};
 use runner_telling::{figures, visible};
 use serde_json::{Map, Value};
 
 use super::run_columns::title;
-use super::{badge, block, layout, line, name, score, word};
+use super::{badge, block, layout, line, name, pills, score, verdict as verdict_word};
 use crate::address::{Address, segment};
 use crate::record::{Component, Record, Response, TOO_MUCH, shown, text_of};
 use crate::request::{Fields, Reply};
-use crate::site::{Column, LookedUp, Site};
+use crate::site::Site;
 
 mod command;
 mod content;
+mod neighbours;
 mod timeline;
 mod transcript;
 
@@ -43,6 +44,7 @@ pub(super) fn page(
     let at = format!("/runs/{}", segment(id));
     let description = record.description().unwrap_or_default();
     let heading = format!("Test {test}, column {column}");
+    let counted = "Tests and columns are counted from 0.";
     Ok(Reply::Page(layout(
         &format!("{heading} of {}", name(&run)),
         &html! {
@@ -50,21 +52,22 @@ pub(super) fn page(
                 a rel="up" href={ (at) (address.at(From::Start).query()) } { (name(&run)) }
             }
             header.case {
-                h1 { (badge(word(row.outcome))) " " (heading) }
+                h1 title=(counted) { (badge(verdict_word(row.outcome, &record))) " " (heading) }
                 @if !description.is_empty() { p.description { (line(description)) } }
                 p { (title(&columns, column as usize)) }
                 p.facts { (facts(&row, &record).join(" · ")) }
-                (neighbours(site, &address, &at, &run, (test, column), &columns)?)
+                (neighbours::ways(site, &address, &run, (test, column), columns.len() as u32)?)
             }
             div.case {
                 div.story {
                     (verdict(&row, &record))
                     (asked(&record))
                     (answered(&record))
+                    (assertions(&record))
                     (timeline::section(&record.attempts))
                 }
                 aside {
-                    (say(&at, &address, &row, &said))
+                    (say(&at, &address, (&row, &record), &said))
                     (variables(&record))
                     (origin(&record))
                     (again(id, &head, &row, &record))
@@ -117,50 +120,6 @@ fn requests(response: &Response) -> Option<String> {
     (requests > 1).then(|| figures::counted(requests, "request", "requests"))
 }
 
-/// The ways to the cases beside this one: of the list that it was opened from, and of its test.
-fn neighbours(
-    site: &Arc<Site>,
-    address: &Address,
-    at: &str,
-    run: &RunInfo,
-    (test, column): (u32, u32),
-    columns: &[Column],
-) -> Result<Markup, StoreError> {
-    let here = match address.from {
-        From::After(figure, it) if it == test => (figure, test),
-        _ => (0.0, test),
-    };
-    let beside = |from| -> Result<Option<String>, StoreError> {
-        if address.wanted.needs_lookup() && site.look_up(run) != Ok(LookedUp::Ready) {
-            return Ok(None);
-        }
-        let page = site
-            .store
-            .test_page(&run.id, &address.wanted, address.order, from, 1)?;
-        Ok(page.tests.first().map(|(figure, test)| {
-            let query = address.at(From::After(*figure, *test)).query();
-            format!("{at}/cases/{test}/{column}{query}")
-        }))
-    };
-    let previous = beside(From::Before(here.0, here.1))?;
-    let next = beside(From::After(here.0, here.1))?;
-    let query = address.query();
-    Ok(html! {
-        nav.pages aria-label="Cases" {
-            @if let Some(previous) = previous { a rel="prev" href=(previous) { "Previous test" } }
-            @if let Some(next) = next { a rel="next" href=(next) { "Next test" } }
-            @if columns.len() > 1 {
-                span.others { "Column "
-                    @for other in 0..columns.len().min(20) {
-                        @if other as u32 == column { b aria-current="page" { (other) } " " }
-                        @else { a href={ (at) "/cases/" (test) "/" (other) (query) } { (other) } " " }
-                    }
-                }
-            }
-        }
-    })
-}
-
 /// Why it ended as it did.
 fn verdict(row: &Row, record: &Record) -> Markup {
     let (components, reason) = (record.components(), record.reason());
@@ -170,11 +129,19 @@ fn verdict(row: &Row, record: &Record) -> Markup {
             @if let Some(error) = &record.error && (components.is_empty() || row.outcome == runner_store::Outcome::Error) {
                 p.reason { @if let Some(code) = &record.error_code { code { (line(code)) } " " } (block(error)) }
             } @else if !reason.is_empty() { p.reason { (block(reason)) } }
-            @if !record.named_scores.is_empty() {
-                p.pills { @for (name, value) in record.named_scores.iter().take(40) { span.pill { (line(name)) " " (score(value.as_f64())) } } }
-            }
-            @for component in components { (assertion(component)) }
+            (pills(record, 40))
             @if components.is_empty() && record.error.is_none() { p.hint { "No assertion was made." } }
+        }
+    }
+}
+
+/// What each assertion said, those that did not pass first and open.
+fn assertions(record: &Record) -> Markup {
+    let mut components: Vec<&Component> = record.components().iter().collect();
+    components.sort_by_key(|it| !it.is_bad());
+    html! {
+        @if !components.is_empty() {
+            section aria-label="Assertions" { h2 { "Assertions" } @for component in components { (assertion(component)) } }
         }
     }
 }
@@ -191,8 +158,8 @@ fn assertion(component: &Component) -> Markup {
     more.remove("renderedAssertionValue");
     more.remove("renderedGradingPrompt");
     html! {
-        div class={ "assertion " (component.word()) } {
-            p {
+        details class={ "assertion " (component.word()) } open[component.is_bad()] {
+            summary {
                 (badge(component.word())) " " b { (line(text("type").unwrap_or("assertion"))) }
                 @if let Some(metric) = text("metric") { " " span.pill { (line(metric)) } }
                 " " span.score { (score(component.score)) }
@@ -202,7 +169,7 @@ fn assertion(component: &Component) -> Markup {
             @for part in &component.parts {
                 p.part { (badge(if part.pass { "PASS" } else { "FAIL" })) " " b { (line(&part.name)) } " " (score(part.score)) " " (block(&part.reason)) }
             }
-            @if let Some(value) = value.filter(|it| !it.is_null()) { details open[text_of(value).len() < 200] { summary { "Expected" } pre { (block(&text_of(value))) } } }
+            @if let Some(value) = value.filter(|it| !it.is_null()) { p.hint { "Expected" } pre { (block(&text_of(value))) } }
             @if let Some(prompt) = prompt { details { summary { "What the judge was asked" } (transcript::prompt(&text_of(prompt))) } }
             @if !more.is_empty() { details { summary { "What else the judge answered" } (json(&Value::Object(more))) } }
         }
@@ -231,7 +198,7 @@ fn answered(record: &Record) -> Markup {
 }
 
 /// The form of what a person says.
-fn say(at: &str, address: &Address, row: &Row, said: &Annotation) -> Markup {
+fn say(at: &str, address: &Address, (row, record): (&Row, &Record), said: &Annotation) -> Markup {
     let action = format!(
         "{at}/cases/{}/{}{}",
         row.test_idx,
@@ -246,10 +213,11 @@ fn say(at: &str, address: &Address, row: &Row, said: &Annotation) -> Markup {
     html! {
         section aria-label="What people say" {
             h2 { "What people say" }
+            @if verdict_word(row.outcome, record) == "WAITS" { p.note { "This case waits for your verdict: a thumb, or a score from 0 to 1." } }
             form.say method="post" action=(action) {
                 input type="hidden" name="row" value=(row.row_id);
                 fieldset { legend.sr { "Thumb" } (thumb("up", Some(true), "+ good")) (thumb("down", Some(false), "− bad")) (thumb("none", None, "nothing")) }
-                label { span { "Score" } input inputmode="decimal" name="score" value=(said.score.map(|it| it.to_string()).unwrap_or_default()); }
+                label { span { "Score" } input type="number" step="any" name="score" value=(said.score.map(|it| it.to_string()).unwrap_or_default()); }
                 label { span { "Label" } input name="label" value=(said.label.as_deref().unwrap_or_default()); }
                 label { span { "Comment" } textarea name="comment" rows="3" { (said.comment.as_deref().unwrap_or_default()) } }
                 button.main { "Keep" }

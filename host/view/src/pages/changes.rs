@@ -8,6 +8,7 @@ use runner_store::{Annotation, StoreError};
 
 use super::nothing;
 use crate::address::{Address, segment};
+use crate::people;
 use crate::request::{Fields, Reply, Request};
 use crate::site::Site;
 
@@ -69,8 +70,9 @@ pub(super) fn annotate(
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    site.store
-        .annotate(id, [(&*row.row_id, &said)], now.as_millis() as i64)?;
+    let said = [(&*row.row_id, &said)];
+    people::annotate(&site.store, id, said, now.as_millis() as i64)?;
+    site.forget(id);
     let query = Address::read(&request.query).query();
     Ok(Reply::Redirect(format!(
         "/runs/{}/cases/{test}/{column}{query}",

@@ -6,15 +6,17 @@ use maud::{Markup, html};
 use runner_store::{RunInfo, StoreError};
 use runner_telling::{figures, visible};
 
+use super::run::{MOST_CASES, later};
 use super::run_columns::title;
 use super::{badge, layout, line, name, score, when, word};
 use crate::address::segment;
-use crate::comparing::{self, Beside, Comparison, Difference, Kind};
+use crate::comparing::{self, Comparison, Difference, Kind};
 use crate::pairing;
 use crate::record::{Record, text_of};
 use crate::request::{Fields, Reply};
 use crate::site::{Column, LookedUp, Site};
 
+mod sums;
 mod words;
 
 /// Cases on a page.
@@ -32,34 +34,34 @@ struct Sides {
     query: String,
 }
 
-/// The page.
-pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
-    let Some(sides) = sides(site, query)? else {
-        let why = "a comparison needs two runs: tick two in the list of runs";
-        return Ok(Reply::Missing(why.to_owned()));
-    };
-    let title = format!("{} and {}", name(&sides.before), name(&sides.after));
-    for run in [&sides.before, &sides.after] {
-        match site.look_up(run) {
-            Ok(LookedUp::Ready) => {}
-            Ok(LookedUp::Underway(done, all)) => {
-                return Ok(Reply::Page(layout(
-                    &title,
-                    &html! {
-                        h1 { "Comparing" }
-                        div.waiting data-again="" { p { (name(run)) " is read: " (figures::count(done)) " of " (figures::count(all)) " cases." } progress max=(all.max(1)) value=(done) {} }
-                    },
-                )));
+impl Sides {
+    fn is_one_run(&self) -> bool {
+        self.before.id == self.after.id
+    }
+
+    /// What the two are called where there is little room.
+    fn labels(&self) -> [String; 2] {
+        match self.columns[..] {
+            [(left, right)] if self.is_one_run() => {
+                [left, right].map(|it| format!("Column ({it})"))
             }
-            Err(why) => return Ok(Reply::Refused(why)),
+            _ => ["Before", "After"].map(str::to_owned),
         }
     }
-    let comparison = comparing::compare(
-        &site.store,
-        &sides.before.id,
-        &sides.after.id,
-        &sides.columns,
-    )?;
+}
+
+/// The page.
+pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
+    let sides = match sides(site, query)? {
+        Ok(sides) => sides,
+        Err(why) => return Ok(Reply::Missing(why.to_owned())),
+    };
+    let title = format!("{} and {}", name(&sides.before), name(&sides.after));
+    let comparison = match comparison(site, &sides)? {
+        Ok(comparison) => comparison,
+        Err(Reply::Page(waiting)) => return Ok(Reply::Page(layout(&title, &waiting))),
+        Err(other) => return Ok(other),
+    };
     let kind = query
         .get("kind")
         .and_then(|word| Kind::ALL.iter().find(|it| it.1 == word))
@@ -69,49 +71,90 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
         .and_then(|text| text.parse::<usize>().ok())
         .unwrap_or_default();
     let cases = cases(site, &sides, &comparison, kind, page)?;
+    let measures = if site.planned(&sides.after.id)? > MOST_CASES {
+        later(
+            &sides.query.replacen("/compare", "/compare/measures", 1),
+            "Adding up…",
+        )
+    } else {
+        sums::measures(site, &sides, &comparison)?
+    };
     Ok(Reply::Page(layout(
         &title,
         &html! {
             (head(&sides, &comparison))
-            (table(&sides, &comparison))
-            (cases)
+            @if sides.is_one_run() { (choose(&sides)) }
+            @if sides.columns.is_empty() { p.empty { "No column of one run has a partner in the other." } }
+            @else { (sums::pass_rates(&sides, &comparison)) (measures) }
+            section #cases aria-label="Cases that came out differently" { (cases) }
         },
     )))
 }
 
-/// What is compared with what.
-fn sides(site: &Arc<Site>, query: &Fields) -> Result<Option<Sides>, StoreError> {
+/// What is compared beside the pass rate, alone.
+pub(super) fn measures(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
+    let sides = match sides(site, query)? {
+        Ok(sides) => sides,
+        Err(why) => return Ok(Reply::Missing(why.to_owned())),
+    };
+    Ok(match comparison(site, &sides)? {
+        Ok(comparison) => Reply::Page(sums::measures(site, &sides, &comparison)?),
+        Err(reply) => reply,
+    })
+}
+
+/// The comparison; or what to say while a run is read for it, or why it can't be.
+fn comparison(site: &Arc<Site>, sides: &Sides) -> Result<Result<Comparison, Reply>, StoreError> {
+    for run in [&sides.before, &sides.after] {
+        match site.look_up(run) {
+            Ok(LookedUp::Ready) => {}
+            Ok(LookedUp::Underway(done, all)) => {
+                return Ok(Err(Reply::Page(html! {
+                    h1 { "Comparing" }
+                    div.waiting data-again="" { p { (name(run)) " is read: " (figures::count(done)) " of " (figures::count(all)) " cases." } progress max=(all.max(1)) value=(done) {} }
+                })));
+            }
+            Err(why) => return Ok(Err(Reply::Refused(why))),
+        }
+    }
+    let (before, after) = (&sides.before.id, &sides.after.id);
+    comparing::compare(&site.store, before, after, &sides.columns).map(Ok)
+}
+
+/// What is compared with what; or why nothing is.
+fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, &'static str>, StoreError> {
     let mut runs: Vec<RunInfo> = query
         .all("run")
-        .take(2)
+        .take(3)
         .map(|id| site.store.run(id))
         .collect::<Result<_, _>>()?;
-    let Some(first) = runs.first().cloned() else {
-        return Ok(None);
-    };
-    let number = |name| query.get(name).and_then(|text| text.parse::<u32>().ok());
-    let chosen = number("left").zip(number("right"));
-    if runs.len() == 1 && chosen.is_some() {
-        runs.push(first);
-    }
     runs.sort_by_key(|run| run.created_at_ms);
-    let [before, after] = runs.as_slice() else {
-        return Ok(None);
+    let (before, after) = match &runs[..] {
+        [run] => (run.clone(), run.clone()),
+        [before, after] => (before.clone(), after.clone()),
+        _ => {
+            return Ok(Err(
+                "a comparison is of two runs, or of two columns of one: tick one or two in the list of runs",
+            ));
+        }
     };
     let ((old, _), (new, _)) = (site.head(&before.id)?, site.head(&after.id)?);
-    let columns = match chosen {
-        Some(pair) => vec![pair],
-        None => pairs(&old, &new),
-    };
+    let number = |name| query.get(name).and_then(|text| text.parse::<u32>().ok());
+    let is_one_run = before.id == after.id;
+    let first_two = (is_one_run && new.len() > 1).then_some((0, 1));
+    let chosen = number("left").zip(number("right")).or(first_two);
+    if is_one_run && chosen.is_none() {
+        return Ok(Err("the run has one column: tick another run beside it"));
+    }
     let mut parts = vec![format!("/compare?run={}", segment(&before.id))];
-    parts.extend((before.id != after.id).then(|| format!("run={}", segment(&after.id))));
+    parts.extend((!is_one_run).then(|| format!("run={}", segment(&after.id))));
     parts.extend(chosen.map(|(left, right)| format!("left={left}&right={right}")));
-    Ok(Some(Sides {
-        before: before.clone(),
-        after: after.clone(),
+    Ok(Ok(Sides {
+        columns: chosen.map_or_else(|| pairs(&old, &new), |pair| vec![pair]),
+        before,
+        after,
         old,
         new,
-        columns,
         query: parts.join("&"),
     }))
 }
@@ -136,78 +179,14 @@ fn head(sides: &Sides, comparison: &Comparison) -> Markup {
     html! {
         header.run {
             h1 { "Comparison" }
-            @if sides.before.id == sides.after.id { (run(&sides.before, "Columns of")) }
-            @else { (run(&sides.before, "Before")) (run(&sides.after, "After")) }
+            @if let ([(left, right)], true) = (&sides.columns[..], sides.is_one_run()) {
+                (run(&sides.before, "Columns of"))
+                p { (title(&sides.old, *left as usize)) } p { (title(&sides.new, *right as usize)) }
+            } @else { (run(&sides.before, "Before")) (run(&sides.after, "After")) }
             @if comparison.only_before + comparison.only_after > 0 {
-                p.hint { (figures::counted(comparison.only_before, "case is", "cases are")) " before only, " (figures::counted(comparison.only_after, "case", "cases")) " after only." }
+                @let [before, after] = sides.labels();
+                p.hint { (figures::counted(comparison.only_before, "case is", "cases are")) " only in “" (before) "”, " (figures::counted(comparison.only_after, "case", "cases")) " only in “" (after) "”." }
             }
-        }
-    }
-}
-
-/// The sums of each pair of columns, and whether they say something.
-fn table(sides: &Sides, comparison: &Comparison) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="Columns" { table.compare {
-            thead { tr {
-                th scope="col" { "Column" } th.n scope="col" { "Cases" } th.n scope="col" { "Before" } th.n scope="col" { "After" } th scope="col" { "Change" }
-                th scope="col" { "By chance?" } th.n scope="col" { "Better" } th.n scope="col" { "Worse" } th scope="col" { "Scores" }
-            } }
-            tbody { @for column in &comparison.columns { (row(sides, column)) } }
-        } }
-        p.hint { "Change of the pass rate with its 95 % interval (paired). By chance: McNemar's test over the cases that came out differently, two-sided. Scores: before to the right, after upwards; on the diagonal nothing changed." }
-        @if sides.before.id == sides.after.id { (choose(sides)) } @else if sides.columns.is_empty() { p.empty { "No column of one run has a partner in the other." } }
-    }
-}
-
-fn row(sides: &Sides, column: &Beside) -> Markup {
-    let pairs = &column.pairs;
-    let (change, low, high) = pairs.change();
-    let points = |share: f64| format!("{:+.1}", share * 100.0);
-    let class = if pairs.p_value() >= 0.05 {
-        ""
-    } else if change > 0.0 {
-        "good"
-    } else {
-        "bad"
-    };
-    html! {
-        tr {
-            th scope="row" {
-                @if sides.before.id == sides.after.id || column.before != column.after { (title(&sides.old, column.before as usize)) " → " }
-                (title(&sides.new, column.after as usize))
-            }
-            td.n { (figures::count(pairs.total())) }
-            td.n { (figures::percent(pairs.both + pairs.worse, pairs.total())) }
-            td.n { (figures::percent(pairs.both + pairs.better, pairs.total())) }
-            td class=(class) { b { (points(change)) " points" } " [" (points(low)) ", " (points(high)) "]" }
-            td class=(class) { (pairs.told()) }
-            td.n { (figures::count(pairs.better)) } td.n { (figures::count(pairs.worse)) }
-            td { (scatter(column)) }
-        }
-    }
-}
-
-/// Cases by their two scores: the more, the larger.
-fn scatter(column: &Beside) -> Markup {
-    let most = column
-        .scores
-        .iter()
-        .flatten()
-        .copied()
-        .max()
-        .unwrap_or(0)
-        .max(1) as f64;
-    html! {
-        svg.scatter viewBox="-1 -1 13 13" role="img" aria-label="scores before and after" {
-            path.axis d="M0 11L11 0" {}
-            @for (before, row) in column.scores.iter().enumerate() { @for (after, count) in row.iter().enumerate() {
-                @if *count > 0 {
-                    circle cx=(format!("{:.1}", before as f64 + 0.5)) cy=(format!("{:.1}", 10.5 - after as f64)) r=(format!("{:.2}", 0.25 + 0.55 * (*count as f64 / most).sqrt())) {
-                        title { (figures::counted(*count, "case", "cases")) " from " (format!("{:.1}", before as f64 / 10.0)) " to " (format!("{:.1}", after as f64 / 10.0)) }
-                    }
-                }
-            } }
         }
     }
 }

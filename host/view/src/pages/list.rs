@@ -5,10 +5,10 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use runner_store::{Outcome, RunInfo, StoreError};
 use runner_telling::figures;
-use serde_json::Value;
 
-use super::{bar, is_running, layout, line, name, state, when};
+use super::{bar, is_running, layout, line, name, state, tags, when};
 use crate::address::segment;
+use crate::left::{Asked, Left};
 use crate::request::{Fields, Reply};
 use crate::site::Site;
 
@@ -25,6 +25,8 @@ struct Listed {
     failed: u64,
     errors: u64,
     cost: Option<f64>,
+    /// What was asked of it.
+    asked: Vec<Asked>,
 }
 
 /// The list.
@@ -64,6 +66,7 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
                 }
             } @else {
                 form action="/compare" {
+                    p.actions { button { "Compare what is ticked" } span.hint { "two runs, or one for its columns" } }
                     div.scroll tabindex="0" role="region" aria-label="Runs" {
                         table.runs {
                             thead { tr {
@@ -80,7 +83,6 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
                             tbody { @for run in &runs { (row(run)) } }
                         }
                     }
-                    p.actions { button { "Compare the two that are ticked" } }
                 }
             }
             nav.pages aria-label="Pages" {
@@ -99,6 +101,7 @@ fn row(listed: &Listed) -> Markup {
         failed,
         errors,
         cost,
+        asked,
     } = listed;
     let share = |part: u64| part as f64 / (*total).max(1) as f64;
     let rate = figures::percent(*passed, *total);
@@ -107,7 +110,6 @@ fn row(listed: &Listed) -> Markup {
         (share(*failed), "fail"),
         (share(*errors), "error"),
     ];
-    let tags: Value = serde_json::from_str(&run.tags_json).unwrap_or_default();
     let address = format!("/runs/{}", segment(&run.id));
     html! {
         tr.row {
@@ -115,29 +117,26 @@ fn row(listed: &Listed) -> Markup {
             td.name {
                 a href=(address) { (name(run)) }
                 small { (line(&run.id)) }
-                @for (name, value) in tags.as_object().into_iter().flatten() {
-                    span.tag { (line(name)) "=" (line(value.as_str().unwrap_or_default())) }
-                }
+                (tags(run))
             }
             td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
             td.n { (figures::count(*total)) }
-            td.n { (figures::count(*failed)) }
+            td.n data-name="failed" { (figures::count(*failed)) }
             td.n { (figures::count(*errors)) }
-            td.n { (cost.map_or("–".to_owned(), figures::dollars)) }
+            td.n data-name="cost" { (cost.map_or("–".to_owned(), figures::dollars)) }
             td { (when(run.created_at_ms)) }
-            td { (state(run)) }
+            td {
+                (state(run))
+                @for asked in asked.iter().filter(|it| !it.holds) { " " span.pill.bad { (asked.told) } }
+            }
         }
     }
 }
 
 /// A large run that ended is told by what it left; its cost is known once somebody has opened it.
 fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
-    let left: Value = run
-        .summary_json
-        .as_deref()
-        .and_then(|text| serde_json::from_str(text).ok())
-        .unwrap_or_default();
-    let number = |name: &str| left[name].as_u64();
+    let left = Left::of(site, &run)?;
+    let number = |name: &str| left.summary[name].as_u64();
     let planned = site.planned(&run.id)?;
     if planned > MOST_CASES
         && !is_running(&run)
@@ -151,13 +150,22 @@ fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
             failed,
             errors,
             cost: None,
+            asked: left.asked(passed, planned),
             run,
         });
     }
     let all = &site.sums(&run)?.all;
+    // Of a run that goes on only what has ended is known to have passed or not.
+    let total = if is_running(&run) {
+        all.total()
+    } else {
+        planned.max(all.total())
+    };
+    let passed = all.of_outcome(Outcome::Passed);
     Ok(Listed {
-        total: planned.max(all.total()),
-        passed: all.of_outcome(Outcome::Passed),
+        total,
+        passed,
+        asked: left.asked(passed, total),
         failed: all.of_outcome(Outcome::Failed),
         errors: all.of_outcome(Outcome::Error),
         cost: all.cost,

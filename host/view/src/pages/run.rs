@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use runner_store::{RunInfo, StoreError};
+use runner_store::{Outcome, RunInfo, StoreError};
 use runner_telling::{figures, visible};
 use serde_json::Value;
 
-use super::{NAME_CHARS, block, is_running, layout, line, name, state, when};
+use super::{NAME_CHARS, block, is_running, layout, line, name, state, tags, when};
 use crate::address::{Address, segment};
+use crate::left::Left;
 use crate::request::{Fields, Reply};
 use crate::site::{LookedUp, Site};
+use crate::sums::Sums;
 
 pub(super) mod columns;
 mod filters;
@@ -18,7 +20,7 @@ pub(crate) mod lanes;
 mod matrix;
 
 /// Cases of a run whose figures are made while its page waits.
-const MOST_CASES: u64 = 50_000;
+pub(super) const MOST_CASES: u64 = 50_000;
 
 /// The page.
 pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, StoreError> {
@@ -51,7 +53,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
     Ok(Reply::Page(layout(
         &name(&run),
         &html! {
-            (head(site, &run)?)
+            (head(site, &run, columns.len(), sums.as_deref())?)
             @if is_running(&run) { (growing(&at)) }
             (over_time(site, &run)?)
             section aria-label="Figures" #figures { (figures) }
@@ -65,7 +67,12 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
 }
 
 /// Which run it is, and what can be done with it.
-fn head(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
+fn head(
+    site: &Site,
+    run: &RunInfo,
+    columns: usize,
+    sums: Option<&Sums>,
+) -> Result<Markup, StoreError> {
     let at = format!("/runs/{}", segment(&run.id));
     let note = site.store.run_note(&run.id)?;
     let given = run.description.as_deref().unwrap_or_default();
@@ -73,15 +80,14 @@ fn head(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     Ok(html! {
         header.run {
             h1 { (name(run)) }
-            p.facts {
-                (state(run)) " " (when(run.created_at_ms)) " " code { (line(&run.id)) }
-            }
+            (facts(&Left::of(site, run)?, run, site.planned(&run.id)?, sums))
             nav.actions aria-label="This run" {
+                @if columns > 1 { a href={ "/compare?run=" (segment(&run.id)) } { "Compare columns" } }
                 a href={ (at) "/trend" } { "Trend" }
                 a href={ (at) "/agreement" } { "People and judges" }
                 a href={ (at) "/config" } { "Config" }
                 details.menu {
-                    summary { "Change" }
+                    summary { "Edit or delete" }
                     form method="post" action={ (at) "/rename" } {
                         label { "Name " input name="description" value=(given); }
                         button { "Rename" }
@@ -100,6 +106,36 @@ fn head(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     })
 }
 
+/// How it stands, what it took, and whether it came to what was asked of it.
+fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums>) -> Markup {
+    let took = left.duration().map(figures::duration);
+    let cost = sums.and_then(|sums| sums.all.cost).map(figures::dollars);
+    let asked = sums.map(|sums| {
+        let total = planned.max(sums.all.total());
+        left.asked(sums.all.of_outcome(Outcome::Passed), total)
+    });
+    let ended = sums.filter(|_| !is_running(run));
+    let not_run = ended.map(|it| planned.saturating_sub(it.all.total()) + it.all.not_run());
+    html! {
+        p.facts {
+            (state(run)) " " (when(run.created_at_ms))
+            @if let Some(took) = took { " · took " (took) }
+            @if let Some(cost) = cost { " · cost " (cost) }
+            " · " code { (line(&run.id)) }
+        }
+        @if let Some(not_run @ 1..) = not_run {
+            p.hint { (figures::counted(not_run, "case was", "cases were")) " not run. To go on: " code { "runner eval --resume " (line(&run.id)) } }
+        }
+        @if left.summary["waiting"].as_u64().is_some_and(|it| it > 0) {
+            p.hint { a href="?error=human#cases" { "Cases that wait for a person's verdict" } }
+        }
+        p.pills {
+            @for asked in asked.iter().flatten() { span class={ "pill " (if asked.holds { "good" } else { "bad" }) } { (asked.told) } }
+            (tags(run))
+        }
+    }
+}
+
 /// What the script fills in while the run goes on.
 fn growing(at: &str) -> Markup {
     let figure =
@@ -108,7 +144,7 @@ fn growing(at: &str) -> Markup {
         section.growing aria-label="Progress" data-events={ (at) "/live" } {
             progress max="1" value="0" aria-label="Cases that have ended" {}
             p role="status" {
-                (figure("done", "of")) " " (figure("total", "cases"))
+                span { b data-figure="done" { "–" } " of " (figure("total", "cases")) }
                 (figure("passed", "passed")) (figure("failed", "failed")) (figure("errors", "errors"))
                 (figure("cost", "spent")) (figure("left", "left"))
             }
@@ -119,7 +155,7 @@ fn growing(at: &str) -> Markup {
 /// How the lanes stand, where the script changes them while the run goes on; or how they stood.
 fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     let moments = site.store.lane_moments(&run.id)?;
-    let charts = lanes::charts(&moments);
+    let charts = lanes::charts(&moments, is_running(run));
     Ok(html! {
         @if is_running(run) { section.over-time aria-label="Lanes over time" { h2 { "Lanes over time" } div #lanes { (charts) } } }
         @else if !moments.is_empty() {
@@ -129,7 +165,7 @@ fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
 }
 
 /// What is asked for when the page is there.
-fn later(address: &str, meanwhile: &str) -> Markup {
+pub(super) fn later(address: &str, meanwhile: &str) -> Markup {
     html! {
         span.later data-load=(address) { (meanwhile) noscript { a href=(address) { "Show" } } }
     }

@@ -28,7 +28,7 @@ type Point = (RunInfo, Vec<Name>, Arc<Sums>);
 /// The page.
 pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
     let run = site.store.run(id)?;
-    let (all, left_out) = runs(site, id)?;
+    let (all, left_out, others) = runs(site, id)?;
     let names = names(&all);
     let figure = |of: &dyn Fn(&Tally) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
         let of_run = |name: &Name, columns: &[Name], sums: &Sums| {
@@ -60,6 +60,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
             p.crumbs { a rel="up" href=(at) { (name(&run)) } }
             h1 { "Trend" }
             p.hint { "Runs that are called the same, or have the same config, the newest on the right." }
+            @if others > 0 { p.hint { (figures::counted(others, "run", "runs")) " of the same name with less than half or more than twice as many cases left out." } }
             @if left_out > 0 { p.hint { (figures::counted(left_out, "run is", "runs are")) " not added up yet; " a href="" { "load again" } " to go on." } }
             ol.legend { @for (idx, (provider, label)) in names.iter().enumerate() { li class={ "line-" (idx) } { (line(provider)) " · " (line(&runner_telling::visible::cut(label, 60))) } } }
             div.charts {
@@ -73,11 +74,18 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
     )))
 }
 
-/// The runs that are shown, the oldest first, and how many are left out for now.
-fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64), StoreError> {
+/// The runs that are shown, the oldest first; how many are left out for now, and how many for their size.
+fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64, u64), StoreError> {
     let began = Instant::now();
-    let (mut all, mut left_out) = (Vec::new(), 0);
+    let (mut all, mut left_out, mut others) = (Vec::new(), 0, 0);
+    let own = site.planned(id)?;
     for run in site.store.runs_like(id, RUNS)? {
+        // A part of the tests, or a shard, would be no point of the same line.
+        let cases = site.planned(&run.id)?;
+        if cases > own.saturating_mul(2) || own > cases.saturating_mul(2) {
+            others += 1;
+            continue;
+        }
         if began.elapsed() > PATIENCE && site.known_sums(&run).is_none() {
             left_out += 1;
             continue;
@@ -91,7 +99,7 @@ fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64), StoreError> {
         all.push((run, columns, sums));
     }
     all.reverse();
-    Ok((all, left_out))
+    Ok((all, left_out, others))
 }
 
 /// The columns of the runs, those of the newest first.
@@ -152,10 +160,11 @@ fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
     };
     html! {
         div.scroll tabindex="0" role="region" aria-label="Runs" { table {
-            thead { tr { th scope="col" { "Run" } th scope="col" { "When" } th.n scope="col" { "Pass rate" } th.n scope="col" { "Cost" } th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Compare" } } }
+            thead { tr { th scope="col" { "Run" } th scope="col" { "When" } th.n scope="col" { "Cases" } th.n scope="col" { "Pass rate" } th.n scope="col" { "Cost" } th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Compare" } } }
             tbody { @for (idx, (run, all)) in runs.iter().enumerate() { tr.row {
                 td { a href={ "/runs/" (segment(&run.id)) } { (line(&run.id)) } }
                 td { (when(run.created_at_ms)) }
+                td.n { (figures::count(all.total())) }
                 td.n { (figures::percent(all.of_outcome(Outcome::Passed), all.total())) }
                 td.n { (all.cost.map_or("–".to_owned(), figures::dollars)) }
                 td.n { (ms(all.latency(50.0))) } td.n { (ms(all.latency(95.0))) }

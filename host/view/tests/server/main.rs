@@ -163,7 +163,7 @@ fn filters_and_pages_are_in_the_address() {
         .next()
         .unwrap()
         .replace("&amp;", "&");
-    assert_eq!(next, "/runs/run-1?after=0%3A24");
+    assert_eq!(next, "/runs/run-1?after=0%3A24#cases");
     assert_eq!(tests("?after=0%3A24"), (25..30).collect::<Vec<_>>());
     assert_eq!(tests("?before=0%3A25"), (0..25).collect::<Vec<_>>());
     assert_eq!(tests("?verdict=failed").len(), 15);
@@ -212,6 +212,10 @@ fn what_a_person_says_is_kept_and_compared_with_the_judges() {
             .get("/runs/run-1/cases/1/0")
             .contains("too &lt;short&gt;")
     );
+    let rated = served.get("/runs/run-1?only=rated");
+    let seen = "<span class=\"pill bad\">− bad</span><span class=\"pill\">score 0.50</span><span class=\"pill\">tone</span>\
+                <small>too &lt;short&gt;</small>";
+    assert!(rated.contains(seen), "{rated}");
     assert_eq!(say(2, "thumb=up").status, 303);
     assert_eq!(say(4, "thumb=down").status, 303);
     assert_eq!(
@@ -260,6 +264,9 @@ fn runs_are_renamed_noted_searched_and_deleted() {
     let list = served.get("/?q=EVENING");
     assert!(list.contains("/runs/run-1\"") && !list.contains("/runs/run-2\""));
     assert!(served.get("/?q=blue").contains("/runs/run-2\""));
+    let page = served.get("/runs/run-2");
+    assert!(page.contains("<a class=\"tag\" href=\"/?q=team%3Dblue\">team=blue</a>"));
+    assert!(served.get("/?q=team%3DBlue").contains("/runs/run-2\""));
     assert_eq!(served.post("/runs/run-1/delete", "", &origin).status, 303);
     assert!(!served.get("/").contains("/runs/run-1\""));
 }
@@ -281,8 +288,69 @@ fn two_runs_are_compared_case_by_case() {
     }
     let worse = served.get("/compare?run=run-1&run=run-2&kind=worse");
     assert_eq!(worse.matches("<article").count(), 2);
-    let columns = served.get("/compare?run=run-1&left=0&right=1");
-    assert!(columns.contains("no case came out differently"));
+    // All cases of both columns, and each metric of them.
+    for part in [
+        "<th scope=\"row\">All</th><td class=\"n\" data-name=\"Cases\">60</td>",
+        "<th scope=\"row\">tone</th><td class=\"n\" data-name=\"Cases\">60</td>",
+        "<th scope=\"row\">Cost</th>",
+        "$0.060000",
+        "no case changed",
+        "Column by column",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert!(
+        served
+            .get("/compare/measures?run=run-1&run=run-2")
+            .contains(">Latency</th>")
+    );
+}
+
+#[test]
+fn one_run_that_is_ticked_is_compared_column_by_column() {
+    let served = Served::new();
+    assert!(
+        served
+            .get("/runs/run-1")
+            .contains("<a href=\"/compare?run=run-1\">Compare columns</a>")
+    );
+    for address in ["/compare?run=run-1", "/compare?run=run-1&left=0&right=1"] {
+        let page = served.get(address);
+        for part in [
+            "no case came out differently",
+            "<th class=\"n\" scope=\"col\">Column (0)</th><th class=\"n\" scope=\"col\">Column (1)</th>",
+            "model-a",
+            "href=\"/compare?run=run-1&amp;left=0&amp;right=1&amp;kind=answer\"",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert!(!page.contains("Before") && !page.contains("After<"));
+    }
+    for runs in ["", "run=run-1&run=run-2&run=run-1"] {
+        let head = format!("GET /compare?{runs} HTTP/1.1\r\n{}", served.head());
+        let answer = ask(served.port, &head, "");
+        assert!(answer.status == 404 && answer.body.contains("tick one or two"));
+    }
+}
+
+#[test]
+fn the_next_case_of_those_that_are_wanted_is_in_any_column() {
+    let served = Served::new();
+    let next = |address: &str, rel: &str| {
+        let page = served.get(address);
+        let (_, rest) = page.split_once(&format!("rel=\"{rel}\" href=\"")).unwrap();
+        rest.split('"').next().unwrap().replace("&amp;", "&")
+    };
+    let failed = |place: &str, after: u32| {
+        format!("/runs/run-1/cases/{place}?verdict=failed&after=0%3A{after}")
+    };
+    assert_eq!(next(&failed("1/0", 1), "next"), failed("1/1", 1));
+    assert_eq!(next(&failed("1/1", 1), "next"), failed("3/0", 3));
+    assert_eq!(next(&failed("3/0", 3), "prev"), failed("1/1", 1));
+    assert_eq!(
+        next("/runs/run-1/cases/1/1", "next"),
+        "/runs/run-1/cases/2/1?after=0%3A2"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The figures of a run, column by column: pass rate, score, metrics, tokens, cost, latency.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use maud::{Markup, html};
@@ -7,6 +8,7 @@ use runner_store::{Outcome, RunInfo, StoreError};
 use runner_telling::{figures, visible};
 
 use super::super::{bar, line, score};
+use crate::left::Left;
 use crate::site::{Column, LookedUp, Site};
 use crate::sums::Tally;
 
@@ -31,8 +33,8 @@ pub(super) fn figures(
             table.figures {
                 thead { tr {
                     th scope="col" { "Column" } th scope="col" { "Pass rate" }
-                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } th.n scope="col" { "Errors" }
-                    th.n scope="col" { "Score" } th.n scope="col" { "Tokens in, out" } th.n scope="col" { "Cost" }
+                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } th.n scope="col" { "Errors" } th.n scope="col" { "Not run" }
+                    th.n scope="col" { "Score" } th.n scope="col" { "Tokens in, out" } th.n scope="col" { "Cost" } th.n scope="col" { "Cached" }
                     th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Latency" }
                 } }
                 tbody {
@@ -43,6 +45,7 @@ pub(super) fn figures(
                 }
             }
         }
+        p.hint { "Tokens and cost are the answers', without what judges used; a cached answer counts as what it cost when it was bought." }
         @if sums.columns.len() > MOST_COLUMNS as usize { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
         (metrics)
     })
@@ -81,9 +84,11 @@ fn row(head: &Markup, tally: &Tally) -> Markup {
             td.n { (figures::count(of(Outcome::Passed))) }
             td.n { (figures::count(of(Outcome::Failed))) }
             td.n { (figures::count(of(Outcome::Error))) }
+            td.n { (figures::count(tally.not_run())) }
             td.n { (score(tally.score())) }
             td.n { (figures::count(tally.input_tokens)) ", " (figures::count(tally.output_tokens)) }
             td.n { (tally.cost.map_or("–".to_owned(), figures::dollars)) }
+            td.n { (figures::count(tally.cached)) }
             td.n { (ms(50.0)) }
             td.n { (ms(95.0)) }
             td { (spread(tally)) }
@@ -120,10 +125,22 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         Err(why) => return Ok(html! { p.hint { "Metrics can't be read: " (line(&why)) "." } }),
     }
     let metrics = site.metrics(run, MOST_METRICS, MOST_COLUMNS)?;
-    if metrics.sums.is_empty() {
+    let left = Left::of(site, run)?;
+    let derived = left.derived();
+    let mut names: Vec<&str> = derived.iter().flatten().map(|(name, _)| *name).collect();
+    let mut seen = HashSet::new();
+    names.retain(|name| seen.insert(*name));
+    if metrics.sums.is_empty() && names.is_empty() {
         return Ok(html! {});
     }
     let shown = columns.len().min(MOST_COLUMNS as usize) as u32;
+    let worked_out = |name: &str, column: u32| {
+        let pairs = derived.get(column as usize)?;
+        pairs
+            .iter()
+            .find(|it| it.0 == name)
+            .map(|it| figures::number(it.1))
+    };
     Ok(html! {
         div.scroll tabindex="0" role="region" aria-label="Metrics" {
             table.metrics {
@@ -131,18 +148,30 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
                     th scope="col" { "Metric" }
                     @for column in 0..shown { th scope="col" { (title(columns, column as usize)) } }
                 } }
-                tbody { @for (name, sums) in &metrics.sums { tr {
-                    th scope="row" { (line(name)) }
-                    @for column in 0..shown { td.rate {
-                        @if let Some((count, sum)) = sums.get(&column) {
-                            @let mean = sum / (*count).max(1) as f64;
-                            (bar(&format!("{mean:.2}"), &[(mean.clamp(0.0, 1.0), "mark")]))
-                            span title={ "mean of " (figures::count(*count)) } { (format!("{mean:.2}")) }
-                        } @else { "–" }
+                tbody {
+                    @for (name, sums) in &metrics.sums { tr {
+                        th scope="row" { (line(name)) }
+                        @for column in 0..shown { td.rate { (mean(sums.get(&column).copied())) } }
                     } }
-                } } }
+                    @for name in names.iter().take(MOST_METRICS as usize) { tr {
+                        th scope="row" { (line(&visible::cut(name, 200))) " " small { "derived" } }
+                        @for column in 0..shown { td.rate { (worked_out(name, column).unwrap_or_else(|| "–".to_owned())) } }
+                    } }
+                }
             }
         }
         @if metrics.all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(metrics.all)) " metrics." } }
     })
+}
+
+/// The mean of so many scores with this sum, as a bar.
+fn mean(scores: Option<(u64, f64)>) -> Markup {
+    let Some((count, sum)) = scores else {
+        return html! { "–" };
+    };
+    let mean = sum / count.max(1) as f64;
+    html! {
+        (bar(&format!("{mean:.2}"), &[(mean.clamp(0.0, 1.0), "mark")]))
+        span title={ "mean of " (figures::count(count)) } { (format!("{mean:.2}")) }
+    }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use runner_store::{Between, Outcome, RunInfo};
-use runner_telling::{figures, visible};
+use runner_telling::figures;
 
-use super::super::{line, word};
+use super::super::word;
 use crate::address::{Address, ORDERS};
 use crate::site::{Column, LookedUp, Site};
 
@@ -30,17 +30,13 @@ pub(super) fn form(
     kinds: &[(String, u64)],
 ) -> Markup {
     let wanted = &address.wanted;
-    let (metric, metric_bounds) = match &wanted.metric {
-        Some((name, bounds)) => (name.as_str(), *bounds),
-        None => ("", Between::default()),
-    };
-    let metadata = wanted
-        .metadata
-        .as_ref()
-        .map(|(name, value)| format!("{name}={value}"));
-    let numbered = columns.iter().zip(0_u32..);
+    let (metric, metric_bounds) = wanted.metric.clone().unwrap_or_default();
+    let metadata = wanted.metadata.as_ref();
+    let metadata = metadata.map(|(name, value)| format!("{name}={value}"));
+    let names = super::matrix::short_names(columns);
+    let numbered = names.iter().zip(0_u32..);
     html! {
-        form.filters action=(at) role="search" {
+        form.filters #find action={ (at) "#find" } role="search" {
             label.wide { span { "Search" } input #search type="search" name="q" value=(wanted.text.as_deref().unwrap_or_default()) placeholder="answers, variables, reasons (press /)"; }
             fieldset {
                 legend { "Verdict" }
@@ -56,8 +52,8 @@ pub(super) fn form(
                 div.grid {
                     label { span { "Column" } select name="column" {
                         option value="" { "any" }
-                        @for (column, idx) in numbered.clone() {
-                            option value=(idx) selected[wanted.column == Some(idx)] { "(" (idx) ") " (line(&visible::cut_middle(&column.provider, 60))) }
+                        @for (name, idx) in numbered.clone() {
+                            option value=(idx) selected[wanted.column == Some(idx)] { (name) }
                         }
                     } }
                     fieldset {
@@ -80,8 +76,8 @@ pub(super) fn form(
                     label { span { "Metadata" } input name="metadata" placeholder="key=value" value=(metadata.unwrap_or_default()); }
                     fieldset.hide {
                         legend { "Hide columns" }
-                        @for (column, idx) in numbered {
-                            label { input type="checkbox" name="hide" value=(idx) checked[address.hidden.contains(&idx)]; " (" (idx) ") " (line(&visible::cut_middle(&column.provider, 40))) }
+                        @for (name, idx) in numbered {
+                            label { input type="checkbox" name="hide" value=(idx) checked[address.hidden.contains(&idx)]; " " (name) }
                         }
                     }
                 }

@@ -39,15 +39,15 @@ struct Course {
     refused: Vec<Level>,
 }
 
-/// The charts; nothing where no lane was ever seen.
-pub(crate) fn charts(moments: &[LaneMoment]) -> Markup {
+/// The charts, and while the run `goes_on` how the lanes stand; nothing where no lane was ever seen.
+pub(crate) fn charts(moments: &[LaneMoment], goes_on: bool) -> Markup {
     let Some(end) = moments.last().map(|last| last.at_ms) else {
         return html! {};
     };
     let courses = courses(moments);
     html! {
         div.lanes { @for course in &courses { (figure(course, end)) } }
-        div.scroll tabindex="0" role="region" aria-label="Lanes at the last sample" { (table(&courses)) }
+        @if goes_on { div.scroll tabindex="0" role="region" aria-label="Lanes at the last sample" { (table(&courses)) } }
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
         let course = courses(&moments).remove(0);
         let values: Vec<u64> = course.refused.iter().map(|it| it.value).collect();
         assert_eq!(values, [2, 0, 3, 1]);
-        let page = charts(&moments).0;
+        let page = charts(&moments, true).0;
         assert!(page.contains("6 in all"), "{page}");
         assert!(page.contains("<small>never</small>"), "{page}");
     }
@@ -289,8 +289,8 @@ mod tests {
     fn names_are_texts_and_no_lane_is_no_chart() {
         let mut moment = moment(1000, 1, 0);
         moment.lanes[0].lane = "</title><script>x".to_owned();
-        let page = charts(&[moment]).0;
+        let page = charts(&[moment], true).0;
         assert!(!page.contains("<script>") && page.contains("&lt;script&gt;"));
-        assert_eq!(charts(&[]).0, "");
+        assert_eq!(charts(&[], true).0, "");
     }
 }

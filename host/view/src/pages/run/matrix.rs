@@ -2,11 +2,13 @@
 //!
 //! Records are read one after the other, and of each only what a cell shows is kept.
 
-use maud::{Markup, html};
-use runner_store::{From, Outcome, Row, RunInfo, StoreError, TestPage};
-use runner_telling::{figures, visible};
+use std::collections::HashMap;
 
-use super::super::{badge, block, line, word};
+use maud::{Markup, html};
+use runner_store::{Annotation, From, Outcome, Row, RunInfo, StoreError, TestPage};
+use runner_telling::{apart, figures, visible};
+
+use super::super::{badge, block, line, pills, verdict};
 use super::columns::title;
 use crate::address::{Address, segment};
 use crate::record::{Record, text_of};
@@ -17,6 +19,8 @@ use crate::sums::Sums;
 const TESTS: usize = 25;
 /// Columns on a page: an imported run may have as many as it has rows.
 const COLUMNS: usize = 100;
+/// Characters of a column's name beside its cell.
+const NAME: usize = 48;
 /// Characters of an answer, a reason and a variable in the table.
 const ANSWER: usize = 600;
 const REASON: usize = 240;
@@ -41,6 +45,9 @@ pub(super) fn render(
         .collect();
     let of = shown.len();
     shown.truncate(COLUMNS);
+    let names = short_names(columns);
+    let said = site.store.annotations(&run.id)?.into_iter();
+    let said: HashMap<String, Annotation> = said.map(|it| (it.row_id, it.annotation)).collect();
     let rows = site.store.rows_by_key(&run.id)?;
     let mut body = Vec::new();
     for (figure, test) in &page.tests {
@@ -56,10 +63,14 @@ pub(super) fn render(
             if about.0.is_empty() {
                 about = test_head(&record);
             }
+            let link = format!("{at}/cases/{test}/{column}{here}");
             cells.push(cell(
-                &format!("{at}/cases/{test}/{column}{here}"),
+                &link,
                 &row,
                 &record,
+                names.get(*column as usize),
+                said.get(&row.row_id),
+                address,
             ));
         }
         body.push(html! { tr.row { th.number scope="row" { (test) } td.about { (about) } @for cell in cells { (cell) } } });
@@ -67,15 +78,16 @@ pub(super) fn render(
     Ok(html! {
         @if body.is_empty() { p.empty { "No test matches." } } @else {
             div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
-                table.matrix {
+                table.matrix.many[shown.len() > 3] {
                     thead { tr {
-                        th.number scope="col" { "#" } th scope="col" { "Test" }
+                        th.number scope="col" title="counted from 0" { "#" } th scope="col" { "Test" }
                         @for column in &shown { th scope="col" { div.size { (title(columns, *column as usize)) (rate(sums, *column)) } } }
                     } }
                     tbody { @for row in body { (row) } }
                 }
             }
         }
+        p.hint { "Tests and columns are counted from 0." }
         @if of > COLUMNS { p.hint { "The first " (COLUMNS) " of " (of) " columns; hide some to see others." } }
         (ways(&page, &at, address))
     })
@@ -84,14 +96,14 @@ pub(super) fn render(
 /// The way to the pages beside this one.
 fn ways(page: &TestPage, at: &str, address: &Address) -> Markup {
     let neighbour =
-        |from: Option<From>| from.map(|from| format!("{at}{}", address.at(from).query()));
+        |from: Option<From>| from.map(|from| format!("{at}{}#cases", address.at(from).query()));
     let first = page.tests.first().filter(|_| page.earlier);
     let before = first.map(|it| From::Before(it.0, it.1));
     let last = page.tests.last().filter(|_| page.later);
     let after = last.map(|it| From::After(it.0, it.1));
     html! {
         nav.pages aria-label="Pages" {
-            @if page.earlier { a href={ (at) (address.at(From::Start).query()) } { "First" } }
+            @if page.earlier { a href={ (at) (address.at(From::Start).query()) "#cases" } { "First" } }
             @if let Some(address) = neighbour(before) { a rel="prev" href=(address) { "Previous" } }
             @if let Some(address) = neighbour(after) { a rel="next" href=(address) { "Next" } }
         }
@@ -114,11 +126,38 @@ fn test_head(record: &Record) -> Markup {
     }
 }
 
-fn cell(address: &str, row: &Row, record: &Record) -> Markup {
-    let word = word(row.outcome);
+/// What columns are called beside each cell, where there is no room for a head.
+pub(super) fn short_names(columns: &[Column]) -> Vec<String> {
+    let whole = columns.iter().enumerate();
+    let whole: Vec<String> = whole
+        .map(|(idx, it)| {
+            line(&format!(
+                "({idx}) {} · {}",
+                it.provider,
+                visible::cut(&it.label, 60)
+            ))
+        })
+        .collect();
+    apart::names(&whole.iter().map(String::as_str).collect::<Vec<_>>(), NAME)
+}
+
+fn cell(
+    link: &str,
+    row: &Row,
+    record: &Record,
+    name: Option<&String>,
+    said: Option<&Annotation>,
+    address: &Address,
+) -> Markup {
+    let word = verdict(row.outcome, record);
     let answer = record.answer();
     let error = record.error.as_deref().unwrap_or_default();
     let reason = record.reason();
+    let failed = record
+        .components()
+        .iter()
+        .filter(|it| !it.skipped && !it.pass);
+    let more = failed.count().saturating_sub(1);
     let mut facts = Vec::new();
     facts.extend(
         row.latency_ms
@@ -132,30 +171,37 @@ fn cell(address: &str, row: &Row, record: &Record) -> Markup {
     facts.extend(row.cost_usd.map(figures::dollars));
     facts.extend(row.cached.then(|| "cached".to_owned()));
     html! {
-        td.cell {
-            a.case href=(address) {
+        td.cell.other[!address.wants(row)] data-column=[name] {
+            a.case href=(link) {
                 (badge(word)) " " span.score { (super::super::score(Some(row.score))) }
                 @if !answer.is_empty() { span.answer { (block(&visible::cut(&answer, ANSWER))) } }
                 @if row.outcome == Outcome::Error { span.why { (block(&visible::cut(error, REASON))) } }
-                @else if row.outcome == Outcome::Failed { span.why { (block(&visible::cut(reason, REASON))) } }
+                @else if row.outcome == Outcome::Failed { span.why { (block(&visible::cut(reason, REASON))) } @if more > 0 { small { "and " (more) " more" } } }
             }
-            p.pills {
-                @for (name, score) in record.named_scores.iter().take(MOST) {
-                    @let score = score.as_f64();
-                    span class={ "pill " (shade(score)) } { (line(&visible::cut(name, 40))) " " (super::super::score(score)) }
-                }
-            }
+            (pills(record, MOST))
+            @if let Some(said) = said { (by_people(said)) }
             p.facts { (facts.join(" · ")) }
         }
     }
 }
 
-/// Good, bad or between.
-fn shade(score: Option<f64>) -> &'static str {
-    match score {
-        Some(score) if score >= 0.999 => "good",
-        Some(score) if score <= 0.001 => "bad",
-        Some(_) => "half",
-        None => "none",
+/// What a person said of a case.
+fn by_people(said: &Annotation) -> Markup {
+    let thumb = said.thumb.map(|up| {
+        if up {
+            ("good", "+ good")
+        } else {
+            ("bad", "− bad")
+        }
+    });
+    let cut = |text: &str| line(&visible::cut(text, 80));
+    html! {
+        p.pills title=[said.comment.as_deref().map(|it| line(&visible::cut(it, 300)))] {
+            small { "people: " }
+            @if let Some((class, word)) = thumb { span class={ "pill " (class) } { (word) } }
+            @if said.score.is_some() { span.pill { "score " (super::super::score(said.score)) } }
+            @if let Some(label) = &said.label { span.pill { (cut(label)) } }
+            @if let Some(comment) = &said.comment { small { (cut(comment)) } }
+        }
     }
 }

@@ -1,0 +1,162 @@
+//! Names that have too little room, cut so that they can still be told apart: what they have in common gives way
+//! to `…`, and the words in which they differ stay.
+
+use std::collections::HashMap;
+
+use crate::visible;
+
+/// Characters of a name that are looked at.
+const MOST_CHARS: usize = 300;
+
+/// Each name in at most `max` characters.
+pub fn names(names: &[&str], max: usize) -> Vec<String> {
+    let long: Vec<_> = names
+        .iter()
+        .map(|name| visible::cut_middle(name, MOST_CHARS))
+        .collect();
+    let too_long = |name: &str| name.chars().count() > max;
+    // Those that have room are told whole and mistaken for nothing.
+    let cut: Vec<&str> = long
+        .iter()
+        .map(|it| &**it)
+        .filter(|it| too_long(it))
+        .collect();
+    if cut.len() < 2 {
+        return long
+            .iter()
+            .map(|name| visible::cut(name, max).into_owned())
+            .collect();
+    }
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    for name in &cut {
+        let mut words: Vec<&str> = words(name).into_iter().filter(|it| is_word(it)).collect();
+        words.sort_unstable();
+        words.dedup();
+        for word in words {
+            *seen.entry(word).or_default() += 1;
+        }
+    }
+    // One name that is quite another makes nothing of the others less common.
+    let is_common = |part: &str| !is_word(part) || seen[part] * 4 >= cut.len() * 3;
+    let told = |name: &str| {
+        if !too_long(name) {
+            return name.to_owned();
+        }
+        let shorter = shortened(name, max, &is_common);
+        visible::cut_middle(&shorter, max).into_owned()
+    };
+    long.iter().map(|name| told(name)).collect()
+}
+
+/// Words and what is between them, in turn.
+fn words(name: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let alike = |c: char| c.is_alphanumeric() == first.is_alphanumeric();
+        let end = rest.find(|c| !alike(c)).unwrap_or(rest.len());
+        let (part, others) = rest.split_at(end);
+        parts.push(part);
+        rest = others;
+    }
+    parts
+}
+
+fn is_word(part: &str) -> bool {
+    part.starts_with(char::is_alphanumeric)
+}
+
+/// With what is common cut in its middle, the longest stretch first, until it fits or nothing of them is left.
+fn shortened(name: &str, max: usize, is_common: &dyn Fn(&str) -> bool) -> String {
+    let mut stretches: Vec<(bool, String)> = Vec::new();
+    for part in words(name) {
+        let common = is_common(part);
+        match stretches.last_mut() {
+            Some((is, text)) if *is == common => text.push_str(part),
+            _ => stretches.push((common, part.to_owned())),
+        }
+    }
+    let mut room: Vec<usize> = stretches
+        .iter()
+        .map(|(_, text)| text.chars().count())
+        .collect();
+    let mut over = room.iter().sum::<usize>().saturating_sub(max);
+    while over > 0 {
+        let common = (0..room.len()).filter(|at| stretches[*at].0 && room[*at] > 1);
+        let Some(longest) = common.max_by_key(|at| room[*at]) else {
+            break;
+        };
+        room[longest] -= 1;
+        over -= 1;
+    }
+    let told = stretches.iter().zip(room);
+    told.map(|((_, text), room)| visible::cut_middle(text, room))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(all: &[&str], max: usize) -> Vec<String> {
+        let told = names(all, max);
+        assert!(told.iter().all(|it| it.chars().count() <= max), "{told:?}");
+        told
+    }
+
+    #[test]
+    fn what_differs_stays() {
+        let columns = [
+            "(0) acme-support-assistant-small-instruct-v2 · friendly",
+            "(1) acme-support-assistant-small-instruct-v2 · chat",
+            "(2) acme-support-assistant-large-instruct-v2 · friendly",
+            "(3) acme-support-assistant-large-instruct-v2 · chat",
+            "all",
+        ];
+        assert_eq!(
+            cut(&columns, 32),
+            [
+                "(0) a…t-small-i…2 · friendly",
+                "(1) acm…t-small-in…2 · chat",
+                "(2) a…t-large-i…2 · friendly",
+                "(3) acm…t-large-in…2 · chat",
+                "all"
+            ]
+        );
+    }
+
+    #[test]
+    fn names_that_fit_are_whole() {
+        assert_eq!(cut(&["gpt-4", "gpt-5"], 5), ["gpt-4", "gpt-5"]);
+        assert_eq!(cut(&[], 5), [""; 0]);
+        assert_eq!(cut(&["ab", ""], 1), ["…", ""]);
+    }
+
+    #[test]
+    fn where_nothing_is_common_the_middle_goes() {
+        assert_eq!(cut(&["one-long-name-alone"], 9), ["one-long…"]);
+        assert_eq!(
+            cut(&["abcdefghijkl", "mnopqrstuvwx"], 7),
+            ["abc…jkl", "mno…vwx"]
+        );
+        let long = "x".repeat(10_000);
+        assert_eq!(cut(&[&long, "y"], 5)[1], "y");
+    }
+
+    #[test]
+    fn one_strange_name_hides_nothing_of_the_others() {
+        let of = |n: u32| format!("openai:company/very/long/path/model-{n}-preview");
+        let all = [
+            of(1),
+            of(2),
+            of(3),
+            "another-provider-with-a-long-name-of-its-own".to_owned(),
+        ];
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let told = cut(&all, 20);
+        let mut distinct = told.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 4, "{told:?}");
+    }
+}

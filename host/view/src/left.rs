@@ -1,0 +1,158 @@
+//! What a run says of itself beside its rows: how long it took, what was asked of it and whether that holds, and the
+//! metrics that its config works out.
+
+use std::time::Duration;
+
+use runner_store::{RunInfo, StoreError};
+use runner_telling::{figures, visible};
+use serde_json::Value;
+
+use crate::site::Site;
+
+/// So much a mean may be beside its bound: sums of fractions are no more exact.
+const TOLERANCE: f64 = 1e-9;
+/// Characters of a metric's name.
+const NAME_CHARS: usize = 60;
+
+/// Its summary and its options, as far as they can be read.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) summary: Value,
+    options: Value,
+}
+
+/// What was asked of a run, in words that are safe to show, and whether it holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) holds: bool,
+    pub(crate) told: String,
+}
+
+impl Left {
+    pub(crate) fn of(site: &Site, run: &RunInfo) -> Result<Self, StoreError> {
+        let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
+        Ok(Self {
+            summary: run.summary_json.as_deref().map(read).unwrap_or_default(),
+            options: read(&site.store.run_options(&run.id)?),
+        })
+    }
+
+    pub(crate) fn duration(&self) -> Option<Duration> {
+        self.summary["durationMs"]
+            .as_u64()
+            .map(Duration::from_millis)
+    }
+
+    /// The derived metrics of each column, in their order.
+    pub(crate) fn derived(&self) -> Vec<Vec<(&str, f64)>> {
+        let columns = self.summary["derivedMetrics"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        columns.map(pairs).collect()
+    }
+
+    /// What was asked of the run, once it has ended.
+    pub(crate) fn asked(&self, passed: u64, total: u64) -> Vec<Asked> {
+        if self.summary.is_null() {
+            return Vec::new();
+        }
+        let rate = self.options["thresholds"]["passRate"].as_f64();
+        let rate = rate.map(|percent| {
+            let holds = passed as f64 * 100.0 >= percent * total as f64;
+            let found = figures::percent(passed, total);
+            Asked::new(holds, &format!("pass rate at least {percent} %: {found}"))
+        });
+        let metrics = self.summary["metricThresholds"].as_array();
+        rate.into_iter()
+            .chain(metrics.into_iter().flatten().map(metric))
+            .collect()
+    }
+}
+
+impl Asked {
+    fn new(holds: bool, told: &str) -> Self {
+        let word = if holds { "held" } else { "not held" };
+        Self {
+            holds,
+            told: format!("{word}: {told}"),
+        }
+    }
+}
+
+fn pairs(of_column: &Value) -> Vec<(&str, f64)> {
+    let pairs = of_column.as_array().into_iter().flatten();
+    pairs
+        .filter_map(|pair| pair[0].as_str().zip(pair[1].as_f64()))
+        .collect()
+}
+
+/// A metric has to be within its bounds in every column.
+fn metric(asked: &Value) -> Asked {
+    let (min, max) = (asked["min"].as_f64(), asked["max"].as_f64());
+    let name = visible::line(asked["name"].as_str().unwrap_or_default());
+    let name = visible::cut(&name, NAME_CHARS);
+    let bounds = match (min, max) {
+        (Some(min), Some(max)) => format!("{name} from {min} to {max}"),
+        (Some(min), None) => format!("{name} at least {min}"),
+        (_, max) => format!("{name} at most {}", max.unwrap_or(f64::NAN)),
+    };
+    let values: Vec<Option<f64>> = asked["values"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(Value::as_f64)
+        .collect();
+    let is_within = |value: &Option<f64>| {
+        value.is_some_and(|value| {
+            min.is_none_or(|min| value >= min - TOLERANCE)
+                && max.is_none_or(|max| value <= max + TOLERANCE)
+        })
+    };
+    let told = values
+        .iter()
+        .map(|value| value.map_or("–".to_owned(), figures::number));
+    let told = told.collect::<Vec<_>>().join(", ");
+    let holds = !values.is_empty() && values.iter().all(is_within);
+    Asked::new(holds, &format!("{bounds}: {told}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_was_asked_holds_in_every_column_or_not() {
+        let left = |summary| Left {
+            summary,
+            options: json!({ "thresholds": { "passRate": 60.0 } }),
+        };
+        let of =
+            |values: Value| json!({ "name": "to\nne", "min": 0.5, "max": null, "values": values });
+        let asked = |values: Value| {
+            let left = left(json!({ "metricThresholds": [of(values)] }));
+            let asked = left.asked(3, 5);
+            let told = asked.into_iter().map(|it| it.told);
+            told.collect::<Vec<_>>()
+        };
+        let rate = "held: pass rate at least 60 %: 60.0 %";
+        assert_eq!(
+            asked(json!([0.5, 0.75])),
+            [rate, "held: to ne at least 0.5: 0.5, 0.75"]
+        );
+        assert_eq!(
+            asked(json!([0.5, 0.4])),
+            [rate, "not held: to ne at least 0.5: 0.5, 0.4"]
+        );
+        assert_eq!(
+            asked(json!([null])),
+            [rate, "not held: to ne at least 0.5: –"]
+        );
+        assert_eq!(asked(json!([])), [rate, "not held: to ne at least 0.5: "]);
+        assert!(!left(json!({})).asked(2, 5)[0].holds);
+        // A run that goes on has come to nothing yet.
+        assert_eq!(left(Value::Null).asked(5, 5), []);
+    }
+}

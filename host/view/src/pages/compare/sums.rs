@@ -1,0 +1,202 @@
+//! The sums of a comparison: the pass rate of each pair of columns, then score, cost, latency and every metric,
+//! each with what its change says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maud::{Markup, html};
+use runner_store::StoreError;
+use runner_telling::figures;
+
+use super::super::line;
+use super::super::run_columns::title;
+use super::Sides;
+use crate::comparing::measures::{Measure, Unit};
+use crate::comparing::{Beside, Comparison};
+use crate::significance::means::Means;
+use crate::significance::{Pairs, SIGNIFICANT};
+use crate::site::Site;
+
+/// Metrics that are compared.
+const MOST_METRICS: u32 = 60;
+const MOST_COLUMNS: u32 = 60;
+
+/// The pass rate of each pair of columns and of all, and whether it says something.
+pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
+    let mut all = Pairs::default();
+    comparison
+        .columns
+        .iter()
+        .for_each(|it| all.add_all(&it.pairs));
+    let labels = sides.labels();
+    let [before, after] = &labels;
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Pass rate" { table.compare {
+            thead { tr {
+                th scope="col" { "Pass rate" } th.n scope="col" { "Cases" } th.n scope="col" { (before) } th.n scope="col" { (after) } th scope="col" { "Change" }
+                th scope="col" { "By chance?" } th.n scope="col" { "Better" } th.n scope="col" { "Worse" } th scope="col" { "Scores" }
+            } }
+            tbody {
+                @for column in &comparison.columns { (pass_rate(&labels, &name(sides, column), &column.pairs, &scatter(column))) }
+                @if comparison.columns.len() > 1 { (pass_rate(&labels, &html! { "All" }, &all, &html! {})) }
+            }
+        } }
+        p.hint { "Change of the pass rate with its 95 % interval (paired). By chance: McNemar's test over the cases that came out differently, two-sided. Scores: " (before) " to the right, " (after) " upwards; on the diagonal nothing changed." }
+    }
+}
+
+/// What the columns of a pair are called.
+fn name(sides: &Sides, column: &Beside) -> Markup {
+    html! {
+        @if sides.is_one_run() || column.before != column.after { (title(&sides.old, column.before as usize)) " → " }
+        (title(&sides.new, column.after as usize))
+    }
+}
+
+fn pass_rate(
+    [before, after]: &[String; 2],
+    name: &Markup,
+    pairs: &Pairs,
+    scores: &Markup,
+) -> Markup {
+    let (change, low, high) = pairs.change();
+    let points = |share: f64| format!("{:+.1}", share * 100.0);
+    let class = class(pairs.p_value(), change);
+    html! {
+        tr {
+            th scope="row" { (name) }
+            td.n data-name="Cases" { (figures::count(pairs.total())) }
+            td.n data-name=(before) { (figures::percent(pairs.both + pairs.worse, pairs.total())) }
+            td.n data-name=(after) { (figures::percent(pairs.both + pairs.better, pairs.total())) }
+            td data-name="Change" class=(class) { span { b { (points(change)) " points" } " [" (points(low)) ", " (points(high)) "]" } }
+            td data-name="By chance?" class=(class) { (pairs.told()) }
+            td.n data-name="Better" { (figures::count(pairs.better)) } td.n data-name="Worse" { (figures::count(pairs.worse)) }
+            td { (scores) }
+        }
+    }
+}
+
+/// Green for what is better, red for what is worse, nothing for what may be chance.
+fn class(p: f64, gain: f64) -> &'static str {
+    match gain {
+        _ if p >= SIGNIFICANT => "",
+        gain if gain > 0.0 => "good",
+        _ => "bad",
+    }
+}
+
+/// Cases by their two scores: the more, the larger.
+fn scatter(column: &Beside) -> Markup {
+    let most = column.scores.iter().flatten().copied().max();
+    let most = most.unwrap_or(0).max(1) as f64;
+    html! {
+        svg.scatter viewBox="-1 -1 13 13" role="img" aria-label="scores before and after" {
+            path.axis d="M0 11L11 0" {}
+            @for (before, row) in column.scores.iter().enumerate() { @for (after, count) in row.iter().enumerate() {
+                @if *count > 0 {
+                    circle cx=(format!("{:.1}", before as f64 + 0.5)) cy=(format!("{:.1}", 10.5 - after as f64)) r=(format!("{:.2}", 0.25 + 0.55 * (*count as f64 / most).sqrt())) {
+                        title { (figures::counted(*count, "case", "cases")) " from " (format!("{:.1}", before as f64 / 10.0)) " to " (format!("{:.1}", after as f64 / 10.0)) }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// Everything else that is compared.
+pub(super) fn measures(
+    site: &Arc<Site>,
+    sides: &Sides,
+    comparison: &Comparison,
+) -> Result<Markup, StoreError> {
+    let known = site.metrics(&sides.before, MOST_METRICS, MOST_COLUMNS)?;
+    let names: Vec<&str> = known.sums.keys().map(String::as_str).collect();
+    let ids = [&*sides.before.id, &*sides.after.id];
+    let metrics = comparison.metrics(&site.store, ids, &names)?;
+    let left_out = known.all.saturating_sub(metrics.len() as u64);
+    let measures: Vec<Measure> = comparison.measures().into_iter().chain(metrics).collect();
+    let labels = sides.labels();
+    let columns = comparison.columns.iter().enumerate();
+    let groups = columns.map(|(at, column)| {
+        let means = measures.iter().map(|it| (it, it.columns[at]));
+        group(&labels, Some(&name(sides, column)), means)
+    });
+    let groups: Vec<Markup> = groups.collect();
+    let all = group(&labels, None, measures.iter().map(|it| (it, it.all())));
+    Ok(html! {
+        (table(&labels, &[all]))
+        @if left_out > 0 { p.hint { (figures::counted(left_out, "metric is", "metrics are")) " left out." } }
+        @if groups.len() > 1 { details { summary { "Column by column" } (table(&labels, &groups)) } }
+        p.hint { "Of the cases that are in both: the sum of what they cost, the mean of the rest, each change with its 95 % interval. By chance: paired t-test, two-sided, never more certain than the sign test. Of twenty such lines one is significant by chance alone." }
+    })
+}
+
+fn table([before, after]: &[String; 2], groups: &[Markup]) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Metrics, cost and latency" { table.compare {
+            thead { tr {
+                th scope="col" { "Measure" } th.n scope="col" { "Cases" } th.n scope="col" { (before) } th.n scope="col" { (after) }
+                th scope="col" { "Change" } th scope="col" { "By chance?" }
+            } }
+            @for group in groups { (group) }
+        } }
+    }
+}
+
+/// The measures of a pair of columns, or of all.
+fn group<'a>(
+    labels: &[String; 2],
+    name: Option<&Markup>,
+    measures: impl Iterator<Item = (&'a Measure, Means)>,
+) -> Markup {
+    html! {
+        tbody {
+            @if let Some(name) = name { tr.group { th colspan="6" scope="rowgroup" { (name) } } }
+            @for (measure, means) in measures { @if means.count > 0 { (row(labels, measure, &means)) } }
+        }
+    }
+}
+
+fn row(labels: &[String; 2], measure: &Measure, means: &Means) -> Markup {
+    let (change, interval) = means.change();
+    let is_sum = measure.unit == Unit::Dollars;
+    let whole = |mean: f64| {
+        if is_sum {
+            mean * means.count as f64
+        } else {
+            mean
+        }
+    };
+    let [before, after] = if is_sum { means.sums() } else { means.means() };
+    let gain = if measure.unit == Unit::Score {
+        change
+    } else {
+        -change
+    };
+    let class = class(means.p_value(), gain);
+    let moved = |it: f64| {
+        let sign = if it < 0.0 { "−" } else { "+" };
+        format!("{sign}{}", told(measure.unit, whole(it).abs(), 3))
+    };
+    html! {
+        tr {
+            th scope="row" { (line(&measure.name)) }
+            td.n data-name="Cases" { (figures::count(means.count)) }
+            td.n data-name=(labels[0]) { (told(measure.unit, before, 2)) }
+            td.n data-name=(labels[1]) { (told(measure.unit, after, 2)) }
+            td data-name="Change" class=(class) { span {
+                b { (moved(change)) }
+                @if let Some((low, high)) = interval { " [" (moved(low)) ", " (moved(high)) "]" }
+            } }
+            td data-name="By chance?" class=(class) { (means.told()) }
+        }
+    }
+}
+
+fn told(unit: Unit, value: f64, digits: usize) -> String {
+    match unit {
+        Unit::Score => format!("{value:.digits$}"),
+        Unit::Dollars => figures::dollars(value),
+        Unit::Milliseconds => figures::duration(Duration::from_millis(value.round() as u64)),
+    }
+}

@@ -5,7 +5,7 @@
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Row, Table};
 
-use crate::visible;
+use crate::apart;
 
 /// Characters that a name needs to be recognised.
 const MIN_NAME: usize = 12;
@@ -37,10 +37,13 @@ fn table(headings: &[(&str, Side)], rows: &[Vec<String>], width: u16, room: usiz
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_width(width).force_no_tty();
     table.set_header(line(headings, headings.iter().map(|(heading, _)| *heading)));
-    for row in rows {
-        let name = row.first().map(|name| visible::cut(name, room));
+    let names: Vec<&str> = rows
+        .iter()
+        .map(|row| row.first().map_or("", String::as_str))
+        .collect();
+    for (name, row) in apart::names(&names, room).iter().zip(rows) {
         let others = row.iter().skip(1).map(String::as_str);
-        let mut row = Row::from(line(headings, name.as_deref().into_iter().chain(others)));
+        let mut row = Row::from(line(headings, std::iter::once(name.as_str()).chain(others)));
         // Where a name has wide letters, it is cut once more.
         row.max_height(1);
         table.add_row(row);
@@ -114,7 +117,7 @@ mod tests {
             render(&headings, &rows, 32),
             "\
 name                 n     sum
-a name that is mu…   1  12,345
+a name t…too long   1  12,345
 short               10       1
 "
         );

@@ -42,7 +42,7 @@ mod thresholds;
 mod verdict;
 
 use failure::Failure;
-use runner_telling::{figures, visible};
+use runner_telling::{apart, figures, visible};
 
 fn main() -> ExitCode {
     // Programs of a config run below this one, started once more.

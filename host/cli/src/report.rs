@@ -21,6 +21,7 @@ use crate::thresholds::{self, ThresholdCheck};
 use crate::verdict::Verdict;
 use crate::visible;
 
+pub(crate) mod metrics;
 mod tasks;
 
 /// Causes of failure that are listed.
@@ -33,6 +34,8 @@ const TOP_FLAKY: usize = 5;
 const TOP_LANES: usize = 5;
 /// Budgets that are listed.
 const TOP_BUDGETS: usize = 5;
+/// Metrics that are listed.
+const TOP_METRICS: usize = 20;
 /// Characters of a lane's name.
 const LANE_CHARS: usize = 48;
 /// Characters of a prompt's label.
@@ -51,7 +54,7 @@ pub(crate) fn render(
     text.push('\n');
     text.push_str(&totals(summary));
     repeats(&mut text, &summary.repeats);
-    derived(&mut text, summary);
+    named(&mut text, summary, width);
     held(&mut text, &thresholds::checks(summary));
     causes(
         &mut text,
@@ -311,19 +314,23 @@ fn queued(text: &mut String, lanes: &[LaneSummary]) {
     }
 }
 
-/// Prints the metrics that the config works out of others, a line for each column.
-fn derived(text: &mut String, summary: &Summary) {
-    for (index, (_, tally)) in summary.columns.iter().enumerate() {
-        if tally.derived.is_empty() {
-            continue;
+/// Prints what each column has of each metric.
+fn named(text: &mut String, summary: &Summary, width: u16) {
+    let columns: Vec<_> = summary.columns.iter().enumerate().collect();
+    let (table, count) = metrics::table(&columns, TOP_METRICS, width.saturating_sub(2));
+    if count > 0 {
+        text.push_str("\nMetrics, the mean of each:\n");
+        for line in table.lines() {
+            let _ = writeln!(text, "  {line}");
         }
-        let one = |(name, value): &(String, f64)| {
-            let name = visible::line(name);
-            let value = figures::number(*value);
-            format!("{} {value}", visible::cut(&name, LABEL_CHARS))
-        };
-        let metrics: Vec<String> = tally.derived.iter().map(one).collect();
-        let _ = writeln!(text, "Metrics of ({index}): {}.", metrics.join(", "));
+        if let more @ 1.. = count.saturating_sub(TOP_METRICS) {
+            let more = figures::count(more as u64);
+            let _ = writeln!(
+                text,
+                "  … {more} more: runner show --metrics {}",
+                summary.run_id
+            );
+        }
     }
     let unsummed = summary.metrics.unsummed;
     if unsummed > 0 {

@@ -2,11 +2,11 @@
 //!
 //! It fits the width it is given. Where that can't hold everything, variables give way before
 //! outputs, and what is left out is said below the table, never dropped silently. Colour marks
-//! whole cells and only those that did not pass; the words say the same without it.
+//! the word of a verdict and nothing of an answer; the word says the same without it.
 
 use std::fmt::Write as _;
 
-use comfy_table::{Cell as Drawn, Color, ContentArrangement, Table};
+use comfy_table::{Cell as Drawn, ContentArrangement, Table};
 use runner_eval::record::Outcome;
 use runner_eval::summary::ColumnHead;
 
@@ -26,7 +26,7 @@ const LABEL_CHARS: usize = 80;
 pub(crate) struct TableView {
     /// Columns of the terminal.
     pub(crate) width: u16,
-    /// Whether to colour cells.
+    /// Whether to colour the verdicts.
     pub(crate) color: bool,
     /// The run, for the hints below the table.
     pub(crate) run_id: String,
@@ -78,12 +78,8 @@ pub(crate) fn render(findings: &Findings, columns: &[ColumnHead], view: &TableVi
     table.load_style(comfy_table::presets::UTF8_FULL);
     table
         .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(view.width);
-    if view.color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+        .set_width(view.width)
+        .force_no_tty();
     let headings = inputs.iter().map(|input| input.heading().to_owned());
     let heads = outputs
         .iter()
@@ -101,6 +97,9 @@ pub(crate) fn render(findings: &Findings, columns: &[ColumnHead], view: &TableVi
         table.add_row(index.chain(values).chain(cells).collect::<Vec<_>>());
     }
     let mut text = table.trim_fmt();
+    if view.color {
+        text = coloured(&text, 1 + inputs.len());
+    }
     text.push('\n');
     for line in footer(findings, left_inputs, left_outputs, view) {
         text.push_str(&line);
@@ -179,12 +178,43 @@ fn drawn(cell: &Cell) -> Drawn {
         text.push_str(if cell.output.is_none() { " " } else { "\n✗ " });
         text.push_str(reason);
     }
-    let drawn = Drawn::new_owned(text);
-    match cell.outcome {
-        Outcome::Passed => drawn,
-        Outcome::Failed => drawn.fg(Color::Red),
-        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => drawn.fg(Color::Yellow),
+    Drawn::new_owned(text)
+}
+
+/// The table with the verdicts in colour: the words that the first line of a row begins its cells with, from the
+/// first answer on. Further lines of a cell are an answer's, which may say such a word itself.
+fn coloured(table: &str, answers: usize) -> String {
+    let mut is_first = false;
+    let lines = table.lines().map(|line| {
+        let begins = std::mem::replace(&mut is_first, line.starts_with(['╞', '├']));
+        if !begins {
+            return line.to_owned();
+        }
+        let cells = line.split('┆').enumerate();
+        let cells: Vec<String> = cells
+            .map(|(at, cell)| match at {
+                at if at < answers => cell.to_owned(),
+                _ => coloured_word(cell),
+            })
+            .collect();
+        cells.join("┆")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn coloured_word(cell: &str) -> String {
+    for outcome in Outcome::ALL {
+        let color = match outcome {
+            Outcome::Passed => 32,
+            Outcome::Failed => 31,
+            Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => 33,
+        };
+        let word = format!("[{}]", outcome.word());
+        if let Some(rest) = cell.trim_start().strip_prefix(&word) {
+            return format!(" \u{1b}[{color}m{word}\u{1b}[39m{rest}");
+        }
     }
+    cell.to_owned()
 }
 
 /// What the table leaves out.

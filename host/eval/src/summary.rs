@@ -108,7 +108,23 @@ impl Summary {
             "lanes": self.lanes.iter().map(LaneSummary::to_json).collect::<Value>(),
             "budgets": self.budgets.iter().map(Statement::to_json).collect::<Value>(),
             "derivedMetrics": self.derived_json(),
+            "metricThresholds": self.metric_thresholds_json(),
         })
+    }
+
+    /// What metrics have to be, and what they are in each column.
+    fn metric_thresholds_json(&self) -> Value {
+        let asked = self.thresholds.metrics.iter();
+        asked
+            .map(|it| {
+                let values: Vec<Option<f64>> = self
+                    .columns
+                    .iter()
+                    .map(|(_, tally)| tally.metric(&it.name))
+                    .collect();
+                serde_json::json!({ "name": it.name, "min": it.min, "max": it.max, "values": values })
+            })
+            .collect()
     }
 
     /// The derived metrics of each column as `[name, value]` pairs, which keep their order.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use indexmap::IndexSet;
 use jiff::tz::TimeZone;
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::{ColumnHead, Tally};
@@ -17,7 +16,6 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
 use crate::findings::{Findings, Limits, text_of};
-use crate::listing::{self, Side};
 use crate::output;
 use crate::report;
 use crate::stdout;
@@ -26,8 +24,7 @@ use crate::table::{self, TableView};
 use crate::terminal::Terminal;
 use crate::visible;
 
-/// Characters of a metric's name, and of a column's.
-const METRIC_CHARS: usize = 60;
+/// Characters of a column's name.
 const NAME_CHARS: usize = 120;
 
 /// Shows a run.
@@ -153,29 +150,11 @@ fn metrics(arguments: &Show, run: &StoredRun, terminal: Terminal) -> Result<(), 
         };
         return Ok(stdout::json(&columns.iter().map(column).collect())?);
     }
-    let names = columns.iter().flat_map(|(_, (_, tally))| tally.metrics());
-    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
-    if names.is_empty() {
+    let (table, count) = report::metrics::table(&columns, usize::MAX, terminal.width);
+    if count == 0 {
         let id = &run.info.id;
         return Ok(stdout::print(&format!("run {id} has no metrics\n"))?);
     }
-    let numbers: Vec<String> = columns.iter().map(|(idx, _)| format!("({idx})")).collect();
-    let headings = numbers.iter().map(|number| (number.as_str(), Side::Right));
-    let headings: Vec<(&str, Side)> = std::iter::once(("metric", Side::Left))
-        .chain(headings)
-        .collect();
-    let rows = names.iter().map(|name| {
-        let values = columns.iter().map(|(_, (_, tally))| {
-            tally
-                .metric(name)
-                .map_or_else(|| "–".to_owned(), figures::number)
-        });
-        let name = visible::cut(name, METRIC_CHARS);
-        std::iter::once(visible::line(&name).into_owned())
-            .chain(values)
-            .collect()
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
     let mut text = head(run, &TimeZone::system());
     for (idx, (head, _)) in &columns {
         let name = format!("({idx}) {} · {}", head.provider, head.prompt);
@@ -183,7 +162,7 @@ fn metrics(arguments: &Show, run: &StoredRun, terminal: Terminal) -> Result<(), 
         text.push('\n');
     }
     text.push('\n');
-    text.push_str(&listing::render(&headings, &rows, terminal.width));
+    text.push_str(&table);
     Ok(stdout::print(&text)?)
 }
 

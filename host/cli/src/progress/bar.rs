@@ -37,8 +37,11 @@ impl Bar {
 
     /// Shows new counts.
     pub(super) fn show(&self, counts: Counts) {
-        self.drawn.set_message(counts.words());
-        self.drawn.set_position(counts.done());
+        // One text, so that no redraw between the two says more that passed than ended.
+        let (done, total) = (counts.done(), counts.total);
+        self.drawn.set_position(done);
+        self.drawn
+            .set_message(format!("{done}/{total} · {}", counts.words()));
     }
 }
 
@@ -52,7 +55,7 @@ impl Drop for Bar {
 fn style(waiting: &Shared) -> ProgressStyle {
     let waiting = waiting.clone();
     // Drawing can't be reported to anybody, so what the writers give is dropped.
-    ProgressStyle::with_template("{wide_bar} {pos}/{len} · {msg} · {pace}\n{lanes}")
+    ProgressStyle::with_template("{wide_bar} {msg} · {pace}\n{lanes}")
         .expect("the template is well formed")
         .with_key("pace", |state: &ProgressState, text: &mut dyn Write| {
             let left = left(state.pos(), state.eta());

@@ -217,10 +217,23 @@ fn colour_marks_what_did_not_pass_and_nothing_else() {
         color: true,
         ..view(80)
     };
-    assert!(!render(&findings, &heads(1), &color).contains('\u{1b}'));
-    findings.add(&record(1, 0, Outcome::Failed, "no"));
-    assert!(render(&findings, &heads(1), &color).contains("\u{1b}["));
-    assert!(!render(&findings, &heads(1), &view(80)).contains('\u{1b}'));
+    findings.add(&record(1, 0, Outcome::Failed, "no\n[PASS] it says"));
+    findings.add(&record(2, 0, Outcome::Error, "no"));
+    let text = render(&findings, &heads(1), &color);
+    for part in [
+        " \u{1b}[32m[PASS]\u{1b}[39m yes",
+        " \u{1b}[31m[FAIL]\u{1b}[39m no",
+        " \u{1b}[33m[ERROR]\u{1b}[39m no",
+        "┆ [PASS] it says",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    let plain = render(&findings, &heads(1), &view(80));
+    assert!(!plain.contains('\u{1b}'));
+    let without = ["32", "31", "33", "39"].iter().fold(text, |text, code| {
+        text.replace(&format!("\u{1b}[{code}m"), "")
+    });
+    assert_eq!(without, plain);
 }
 
 #[test]

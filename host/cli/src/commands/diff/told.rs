@@ -294,7 +294,7 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
             let cases = sums.pairs.total().max(1) as f64;
             let passed = sums.passed();
             vec![
-                visible::line(&visible::cut(&name, NAME_CHARS)).into_owned(),
+                visible::line(&name).into_owned(),
                 figures::count(sums.pairs.total()),
                 pair(&|side| figures::count(passed[side])),
                 figures::count(sums.pairs.worse),

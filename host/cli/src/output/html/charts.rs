@@ -10,13 +10,14 @@ use std::time::Duration;
 use runner_eval::summary::{ColumnHead, Tally};
 
 use super::text;
+use crate::apart;
 use crate::figures;
 use crate::visible;
 
 /// Columns in a chart; more would be a page of their own.
 const MAX_COLUMNS: usize = 40;
 /// Units of the picture's width; the page scales it.
-const WIDTH: u64 = 640;
+const WIDTH: u64 = 680;
 /// Where the bars begin, and how long they can get.
 const LEFT: u64 = 220;
 const BAR: u64 = 300;
@@ -36,9 +37,9 @@ const SHARES: [(f64, &str, &str); 3] = [
 pub(super) fn pass_rates(columns: &[(ColumnHead, Tally)]) -> String {
     let shown = &columns[..columns.len().min(MAX_COLUMNS)];
     let mut svg = String::new();
-    for (idx, (head, tally)) in shown.iter().enumerate() {
+    for (idx, ((_, tally), name)) in shown.iter().zip(names(shown)).enumerate() {
         let y = idx as u64 * STEP;
-        label(&mut svg, y, idx, head);
+        label(&mut svg, y, &name);
         let not_graded = tally.errors + tally.budget_exceeded;
         let mut x = LEFT;
         let parts = [
@@ -67,9 +68,9 @@ pub(super) fn latencies(columns: &[(ColumnHead, Tally)]) -> String {
     let longest = shown.iter().filter_map(|(_, tally)| tally.latency_ms(0.99));
     let longest = longest.max().unwrap_or(0);
     let mut svg = String::new();
-    for (idx, (head, tally)) in shown.iter().enumerate() {
+    for (idx, ((_, tally), name)) in shown.iter().zip(names(shown)).enumerate() {
         let y = idx as u64 * STEP;
-        label(&mut svg, y, idx, head);
+        label(&mut svg, y, &name);
         for (share, name, class) in SHARES.iter().rev() {
             let Some(ms) = tally.latency_ms(*share) else {
                 continue;
@@ -99,11 +100,22 @@ fn scaled(part: u64, whole: u64) -> u64 {
 
 // Writing to a string can't fail, here and below.
 
-fn label(svg: &mut String, y: u64, idx: usize, head: &ColumnHead) {
-    let whole = format!("({idx}) {} · {}", head.provider, head.prompt);
-    let name = visible::cut_middle(&whole, NAME_CHARS);
+/// Each column's name, short and whole.
+fn names(columns: &[(ColumnHead, Tally)]) -> Vec<[String; 2]> {
+    let whole = columns.iter().enumerate();
+    let whole: Vec<String> = whole
+        .map(|(idx, (head, _))| format!("({idx}) {} · {}", head.provider, head.prompt))
+        .collect();
+    let short = apart::names(
+        &whole.iter().map(String::as_str).collect::<Vec<_>>(),
+        NAME_CHARS,
+    );
+    short.into_iter().zip(whole).map(Into::into).collect()
+}
+
+fn label(svg: &mut String, y: u64, [name, whole]: &[String; 2]) {
     let (x, y) = (LEFT - 8, y + THICK - 3);
-    let (name, whole) = (text(&name), text(&visible::cut(&whole, 200)));
+    let (name, whole) = (text(name), text(&visible::cut(whole, 200)));
     let _ = write!(
         svg,
         "<text x=\"{x}\" y=\"{y}\" class=\"name\"><title>{whole}</title>{name}</text>"

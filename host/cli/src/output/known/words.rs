@@ -28,13 +28,14 @@ const OF_CASES: [&str; 11] = [
     "Produced by:",
 ];
 /// What lines of the sums begin with.
-const OF_SUMS: [&str; 12] = [
+const OF_SUMS: [&str; 13] = [
     "column  ",
     "all  ",
     "task  ",
     "Budget of ",
     "Repeats: ",
     "Metrics of (",
+    "Metrics, ",
     "Thresholds:",
     "Failed assertions:",
     "Errors:",

@@ -57,7 +57,8 @@ impl Rank {
     }
 }
 
-/// The worst of a run, `most` at most, the worst first.
+/// The worst of a run, `most` at most, the worst first; of each test the worst column, since one fault of a test is
+/// often that of all its columns.
 ///
 /// # Errors
 /// When records can't be read.
@@ -72,6 +73,15 @@ pub(crate) fn worst(run: &Run<'_>, most: usize) -> anyhow::Result<Vec<Bad>> {
             continue;
         }
         let rank = Rank::of(&record);
+        if let Some(same) = worst
+            .iter()
+            .position(|bad| bad.rank.place.0 == rank.place.0)
+        {
+            if worst[same].rank.order(&rank) == Ordering::Less {
+                continue;
+            }
+            worst.remove(same);
+        }
         let at = worst.partition_point(|bad| bad.rank.order(&rank) == Ordering::Less);
         if at < most {
             worst.truncate(most - 1);

@@ -288,7 +288,7 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
         "Question ",
         "task  ",
         "Repeats: ",
-        "Metrics of (1)",
+        "Metrics, the mean",
         "Stopped by",
         "left out of the sums",
     ] {

@@ -1,0 +1,51 @@
+//! What each column has of each metric, as a table: a metric on a line, a column beside the other, so that one
+//! sees which is better at what.
+
+use indexmap::IndexSet;
+use runner_eval::summary::{ColumnHead, Tally};
+
+use crate::figures;
+use crate::listing::{self, Side};
+use crate::visible;
+
+/// Characters of a metric's name.
+const NAME_CHARS: usize = 60;
+
+/// The first `most` metrics of these columns, and how many there are; nothing where there are none.
+pub(crate) fn table(
+    columns: &[(usize, &(ColumnHead, Tally))],
+    most: usize,
+    width: u16,
+) -> (String, usize) {
+    let names = columns.iter().flat_map(|(_, (_, tally))| tally.metrics());
+    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
+    if names.is_empty() {
+        return (String::new(), 0);
+    }
+    let numbers: Vec<String> = columns.iter().map(|(idx, _)| format!("({idx})")).collect();
+    let headings = numbers.iter().map(|number| (number.as_str(), Side::Right));
+    let headings: Vec<(&str, Side)> = std::iter::once(("metric", Side::Left))
+        .chain(headings)
+        .collect();
+    let row = |name: &&str| {
+        let values = columns.iter().map(|(_, (_, tally))| {
+            let value = tally.metric(name).map(figures::number);
+            value.unwrap_or_else(|| "–".to_owned())
+        });
+        std::iter::once(told(name, columns)).chain(values).collect()
+    };
+    let rows: Vec<Vec<String>> = names.iter().take(most).map(row).collect();
+    (listing::render(&headings, &rows, width), names.len())
+}
+
+/// The name; of a metric that the config works out of sums it is said, since it is no mean.
+fn told(name: &str, columns: &[(usize, &(ColumnHead, Tally))]) -> String {
+    let short = visible::cut(name, NAME_CHARS);
+    let short = visible::line(&short);
+    let mut derived = columns.iter().flat_map(|(_, (_, tally))| &tally.derived);
+    if derived.any(|(derived, _)| derived == name) {
+        format!("{short} (derived)")
+    } else {
+        short.into_owned()
+    }
+}

@@ -42,6 +42,23 @@ impl Viewed {
         ask(&self.address, path, &self.cookie)
     }
 
+    /// The whole answer to a form that is sent to a path.
+    pub fn post(&self, path: &str, form: &str) -> String {
+        let Self {
+            address, cookie, ..
+        } = self;
+        let length = form.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\norigin: http://{address}\r\ncookie: {cookie}\r\nconnection: close\r\n\
+             content-type: application/x-www-form-urlencoded\r\ncontent-length: {length}\r\n\r\n{form}"
+        );
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        stream.write_all(head.as_bytes()).expect("it reads");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("it answers");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
     /// Listens to what is told at a path until a text has come; gives all that was told by then.
     pub fn hears(&self, path: &str, text: &str) -> String {
         let mut stream = request(&self.address, path, &self.cookie);

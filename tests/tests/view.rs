@@ -124,3 +124,64 @@ fn the_attempts_of_a_case_are_seen_where_there_was_more_than_one() {
     assert!(!other.contains("Attempts and waits"), "{other}");
     viewed.end().expect_code(0);
 }
+
+/// A case that a person has to look at is green for nobody before; the thumb decides it, in every file and page.
+#[test]
+fn a_human_assertion_waits_for_the_thumb_that_decides_it() {
+    let config = "
+prompts: ['Hello {{name}}']
+providers: [echo]
+tests:
+  - { vars: { name: Ada }, assert: [{ type: contains, value: Ada }, { type: human, value: Is it polite?, metric: tone }] }
+  - { vars: { name: Bob }, assert: [{ type: contains, value: Ada }, { type: human }] }
+";
+    let evaluated = Run::new().config(config).arg("eval").finish();
+    evaluated.expect_code(100);
+    for said in [
+        "1 failed, 1 waits for a person; ",
+        "1 case waits for a person's verdict, a thumb or a score: runner view",
+    ] {
+        assert!(
+            evaluated.stdout.contains(said),
+            "{said}: {}",
+            evaluated.stdout
+        );
+    }
+    let viewed = Viewed::of(&evaluated.again());
+    let run = only_run(&viewed);
+    let case = |test: u32| format!("/runs/{run}/cases/{test}/0");
+    let page = viewed.page(&case(0));
+    assert!(
+        page.contains("WAITS") && page.contains("This case waits for your verdict"),
+        "{page}"
+    );
+    let row = |page: &str| {
+        let (_, rest) = page.split_once("name=\"row\" value=\"").expect("a form");
+        rest.split('"').next().expect("an id").to_owned()
+    };
+    let say = |test: u32, said: &str| {
+        let form = format!("row={}&{said}", row(&viewed.page(&case(test))));
+        let answer = viewed.post(&case(test), &form);
+        assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+        viewed.page(&case(test))
+    };
+    let figures = || viewed.page(&format!("/runs/{run}/figures"));
+    assert!(!figures().contains("<th scope=\"row\">tone</th>"));
+    assert!(say(0, "thumb=up&comment=kind").contains("a person says that it is good: kind"));
+    assert!(
+        figures().contains("<th scope=\"row\">tone</th>") && figures().contains("50.0 % passed")
+    );
+    // What another assertion refused no thumb makes good.
+    assert!(say(1, "thumb=up").contains("<span class=\"badge FAIL\">FAIL</span>"));
+    assert!(say(0, "").contains("WAITS"));
+    say(0, "score=0.8");
+    viewed.end().expect_code(0);
+    let shown = evaluated.again().args(["show", "--json"]).finish();
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let first = &shown["results"]["results"][0];
+    assert_eq!(
+        (&first["success"], &first["namedScores"]["tone"]),
+        (&true.into(), &0.8.into())
+    );
+    assert_eq!(first["annotation"]["score"], 0.8);
+}

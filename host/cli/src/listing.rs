@@ -117,7 +117,7 @@ mod tests {
             render(&headings, &rows, 32),
             "\
 name                 n     sum
-a name t…too long   1  12,345
+a name that is mu…   1  12,345
 short               10       1
 "
         );

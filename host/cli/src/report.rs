@@ -63,7 +63,8 @@ pub(crate) fn render(
         TOP_FAILURES,
     );
     causes(&mut text, "Errors", findings.errors(), TOP_ERRORS);
-    for ending in ending(summary).into_iter().chain(out_of_budget(summary)) {
+    let why = [ending(summary), out_of_budget(summary), for_people(summary)];
+    for ending in why.into_iter().flatten() {
         let _ = writeln!(text, "\n{ending}");
     }
     let Some(verdict) = verdict else { return text };
@@ -99,6 +100,11 @@ const FIGURES: &[Figure] = &[
         heading: "failed",
         of: |tally, _| figures::count(tally.failed),
         shown: |_| true,
+    },
+    Figure {
+        heading: "waiting",
+        of: |tally, _| figures::count(tally.waiting),
+        shown: |all| all.waiting > 0,
     },
     Figure {
         heading: "errors",
@@ -211,6 +217,7 @@ pub(crate) fn counts(summary: &Summary) -> String {
     )];
     let others = [
         (all.failed, "failed", "failed"),
+        (all.waiting, "waits for a person", "wait for a person"),
         (all.errors, "error", "errors"),
         (all.budget_exceeded, "over budget", "over budget"),
         (summary.not_run(), "not run", "not run"),
@@ -453,6 +460,15 @@ fn out_of_budget(summary: &Summary) -> Option<String> {
             figures::counted(kept_back, "case was", "cases were"),
             summary.run_id
         )
+    })
+}
+
+/// What to do about the cases that a person has to look at.
+fn for_people(summary: &Summary) -> Option<String> {
+    let waiting = summary.all.waiting;
+    (waiting > 0).then(|| {
+        let cases = figures::counted(waiting, "case waits", "cases wait");
+        format!("{cases} for a person's verdict, a thumb or a score: runner view")
     })
 }
 

@@ -40,7 +40,7 @@ pub(crate) mod weight;
 pub use alike::Tests;
 pub use cases::Cases;
 pub use check::{Assertion, Check, Earlier, JudgeId, Judges, SetRule, When};
-pub use compared::{Comparison, HighestScore, MAX_SCORE, Method, Winner};
+pub use compared::{Comparison, HUMAN, HighestScore, MAX_SCORE, Method, Winner};
 pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
 pub use extension::{Extension, Hook};
 pub use limit::{DeclaredLimit, LimitCounts, TestTimeout};

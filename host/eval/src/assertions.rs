@@ -20,6 +20,7 @@ use crate::around::{provider, transform, transform_context};
 use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
+use crate::human;
 use crate::memory::of_filled;
 use crate::plugins::Grader;
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
@@ -187,7 +188,9 @@ impl Assertions<'_> {
             }
             _ => self.filled(assertion).await?,
         };
-        let (mut component, tokens) = if is_code {
+        let (mut component, tokens) = if let Some(waiting) = human::waiting(assertion) {
+            (waiting, TokenUsage::default())
+        } else if is_code {
             let grade = self.run(assertion, value.as_ref(), &output).await?;
             (component(assertion, grade), TokenUsage::default())
         } else {

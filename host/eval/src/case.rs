@@ -27,11 +27,12 @@ use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
-use crate::grading::{CaseGrade, aggregate};
+use crate::grading::{CaseGrade, Graded, aggregate};
+use crate::human;
 use crate::identity::call_id;
 use crate::memory::{self, Account};
 use crate::plugins::Target;
-use crate::record::{CaseRecord, Conclusion, Outcome, Provenance, attempt};
+use crate::record::{CaseRecord, Conclusion, Outcome, Provenance, TokenUsage, attempt};
 use crate::request::request;
 use crate::state::Given;
 use crate::stop::{Stop, within};
@@ -269,6 +270,29 @@ async fn grade(
             scope.metric(case, metric, identity).await;
         }
     }
+    let answered = human::answered(&graded);
+    let grade = added_up(scope, case, (graded, tokens), identity).await?;
+    match answered {
+        None => Ok(grade),
+        Some(answered) => {
+            Box::pin(async {
+                let [up, down] = answered;
+                let up = added_up(scope, case, (up, tokens), identity).await?;
+                let down = added_up(scope, case, (down, tokens), identity).await?;
+                Ok(human::open(grade, [up, down]))
+            })
+            .await
+        }
+    }
+}
+
+/// The grade of a case whose assertions came to this.
+async fn added_up(
+    scope: &CallScope,
+    case: &Case,
+    (graded, tokens): (Vec<Graded>, TokenUsage),
+    identity: &abi::CallContext,
+) -> Result<CaseGrade, CallFailure> {
     let grade = aggregate(
         &case.test.assertions,
         case.test.threshold,

@@ -33,6 +33,8 @@ pub enum FailureCode {
     Template,
     /// Code of the config failed by itself.
     Script,
+    /// A person has to say whether it is good enough.
+    Human,
     /// A comparison had one answer or none.
     NothingToCompare,
     /// It takes more memory than a row may.
@@ -62,12 +64,13 @@ const PLUGIN: [(ErrorCode, &str); 14] = [
 ];
 
 /// The run's own codes, each with its word.
-const OWN: [(FailureCode, &str); 8] = [
+const OWN: [(FailureCode, &str); 9] = [
     (FailureCode::Budget, "budget"),
     (FailureCode::QuestionBudget, "question-budget"),
     (FailureCode::Cancelled, "cancelled"),
     (FailureCode::Template, "template"),
     (FailureCode::Script, "script"),
+    (FailureCode::Human, "human"),
     (FailureCode::NothingToCompare, "nothing-to-compare"),
     (FailureCode::TooLarge, "too-large"),
     (FailureCode::Internal, "internal"),

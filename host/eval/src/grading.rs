@@ -14,7 +14,7 @@ use runner_config::plan::{Assertion, Check, SetRule};
 use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
-use crate::record::{ComponentRecord, Conclusion, GradingRecord, TokenUsage};
+use crate::record::{ByPeople, ComponentRecord, Conclusion, GradingRecord, TokenUsage};
 
 /// What one assertion of the plan came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +45,12 @@ impl CaseGrade {
         let why = components.find(of_budget).or(broken);
         let ungraded = why.filter(|_| self.ungraded);
         let ungraded = ungraded.and_then(|it| Some((it.error_code.clone()?, &*it.reason)));
+        let waits = self
+            .record
+            .by_people
+            .as_ref()
+            .is_some_and(ByPeople::decides);
+        let ungraded = ungraded.or_else(|| waits.then_some((FailureCode::Human, ByPeople::WAITS)));
         Conclusion::graded(&self.record, ungraded)
     }
 }
@@ -325,6 +331,7 @@ pub(crate) fn aggregate(
         tokens_used,
         component_results: tree.components,
         before_comparison: None,
+        by_people: None,
     };
     CaseGrade {
         ungraded: tree.ungraded,

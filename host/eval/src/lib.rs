@@ -62,6 +62,7 @@ mod finish;
 mod fixture;
 mod forecast;
 pub mod grading;
+mod human;
 mod identity;
 mod masking;
 mod memory;

@@ -17,12 +17,14 @@ use crate::failure::FailureCode;
 
 pub(crate) mod attempt;
 mod conclusion;
+mod people;
 mod question;
 pub(crate) mod size;
 mod test_case;
 
 pub use attempt::AttemptRecord;
 pub use conclusion::{Conclusion, NotPassed};
+pub use people::{ByPeople, PersonGrade};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
 use test_case::shared;
@@ -299,6 +301,9 @@ pub struct GradingRecord {
     /// nothing is compared.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub before_comparison: Option<BeforeComparison>,
+    /// What it will be when a person has given a verdict; absent where no assertion is of the type `human`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub by_people: Option<ByPeople>,
 }
 
 /// A grade without its comparisons, so that they can be made, or made again, when the other
@@ -334,7 +339,8 @@ pub struct ComponentRecord {
     pub score: f64,
     /// One line.
     pub reason: String,
-    /// Its `when` did not hold: it was not graded, and counts for nothing. Then `pass` is true.
+    /// It was not graded, and counts for nothing: its `when` did not hold, and then `pass` is true; or it waits
+    /// for a person.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub skipped: bool,
     /// It could not be graded: a crash, a limit, bad input. Then `pass` is false.

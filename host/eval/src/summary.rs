@@ -12,6 +12,7 @@ use runner_gateway::{LaneSummary, Statement};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::failure::FailureCode;
 use crate::question::Tasks;
 use crate::record::{CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
@@ -98,6 +99,7 @@ impl Summary {
             "total": self.total,
             "passed": self.all.passed,
             "failed": self.all.failed,
+            "waiting": self.all.waiting,
             "errors": self.all.errors,
             "budgetExceeded": self.all.budget_exceeded,
             "notRun": self.not_run(),
@@ -184,6 +186,8 @@ pub struct Tally {
     pub passed: u64,
     /// Graded and not good enough.
     pub failed: u64,
+    /// They wait for a person's verdict.
+    pub waiting: u64,
     /// Errors.
     pub errors: u64,
     /// Stopped by a budget.
@@ -218,6 +222,7 @@ impl Default for Tally {
         Self {
             passed: 0,
             failed: 0,
+            waiting: 0,
             errors: 0,
             budget_exceeded: 0,
             ungraded: 0,
@@ -240,7 +245,7 @@ impl Tally {
     /// Cases counted: those that have ended. One that was stopped before it was graded has
     /// not, though its tokens and its cost are in the sums.
     pub fn count(&self) -> u64 {
-        self.passed + self.failed + self.errors + self.budget_exceeded
+        self.passed + self.failed + self.waiting + self.errors + self.budget_exceeded
     }
 
     /// Latency in milliseconds that a share `q` (0 to 1) of the answered cases stayed within;
@@ -255,6 +260,9 @@ impl Tally {
             Outcome::Passed => {
                 self.passed += 1;
                 self.ungraded += u64::from(!record.is_graded());
+            }
+            Outcome::Failed if record.conclusion.code() == Some(&FailureCode::Human) => {
+                self.waiting += 1;
             }
             Outcome::Failed => self.failed += 1,
             Outcome::Error => self.errors += 1,
@@ -329,7 +337,7 @@ impl Tally {
         serde_json::json!({
             "score": self.score.value(),
             "testPassCount": self.passed,
-            "testFailCount": self.failed,
+            "testFailCount": self.failed + self.waiting,
             "testErrorCount": self.errors + self.budget_exceeded,
             "assertPassCount": self.assertions_passed,
             "assertFailCount": self.assertions_failed,

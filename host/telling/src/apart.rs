@@ -116,10 +116,10 @@ mod tests {
         assert_eq!(
             cut(&columns, 32),
             [
-                "(0) a…t-small-i…2 · friendly",
-                "(1) acm…t-small-in…2 · chat",
-                "(2) a…t-large-i…2 · friendly",
-                "(3) acm…t-large-in…2 · chat",
+                "(0) ac…ant-small-in…2 · friendly",
+                "(1) acm…tant-small-ins…v2 · chat",
+                "(2) ac…ant-large-in…2 · friendly",
+                "(3) acm…tant-large-ins…v2 · chat",
                 "all"
             ]
         );

@@ -14,6 +14,7 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::{Annotation, NewRun, RunEnd, RunStatus, RunWriter, Store, StoreError};
+use runner_view::people;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -272,7 +273,12 @@ pub(super) fn annotate(
     said: &[(String, Annotation)],
 ) -> anyhow::Result<()> {
     let said = said.iter().map(|(row, said)| (row.as_str(), said));
-    Ok(store.annotate(id, said, Timestamp::now().as_millisecond())?)
+    Ok(people::annotate(
+        store,
+        id,
+        said,
+        Timestamp::now().as_millisecond(),
+    )?)
 }
 
 /// What is kept of how the run ended.

@@ -113,6 +113,7 @@ fn grading(pass: bool, score: f64, reason: &str) -> GradingRecord {
             assertion,
         )],
         before_comparison: None,
+        by_people: None,
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) fn stats(summary: &Summary) -> Value {
     let duration_ms = summary.duration.as_millis() as u64;
     let mut stats = json!({
         "successes": all.passed,
-        "failures": all.failed,
+        "failures": all.failed + all.waiting,
         "errors": all.errors + all.budget_exceeded,
         "notRun": summary.not_run(),
         "tokenUsage": usage,
@@ -85,6 +85,7 @@ pub(super) fn stats(summary: &Summary) -> Value {
         "maxConcurrency": summary.concurrency,
         "lanes": summary.to_json()["lanes"].take(),
         "budgetExceeded": all.budget_exceeded,
+        "waiting": all.waiting,
         "withoutAssertions": all.ungraded,
         "budgets": summary.to_json()["budgets"].take(),
     });

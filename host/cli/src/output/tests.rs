@@ -211,7 +211,7 @@ fn json_has_the_version_3_shape() -> anyhow::Result<()> {
                         "rateLimitHits": 3, "retriedRequests": 2,
                         "avgLatencyMs": 900, "p50LatencyMs": 812, "p99LatencyMs": 3100,
                     }],
-                    "budgetExceeded": 0, "withoutAssertions": 0,
+                    "budgetExceeded": 0, "waiting": 0, "withoutAssertions": 0,
                     "budgets": [{ "of": "the run", "measure": "cost", "limit": 2.0, "spent": 1.5 }],
                 },
             },

@@ -210,8 +210,8 @@ fn one_column_alone_can_be_drawn() {
 }
 
 #[test]
-fn colour_marks_what_did_not_pass_and_nothing_else() {
-    let mut findings = Findings::new(limits(2));
+fn colour_marks_the_word_of_a_verdict_and_no_answer() {
+    let mut findings = Findings::new(limits(3));
     findings.add(&record(0, 0, Outcome::Passed, "yes"));
     let color = TableView {
         color: true,

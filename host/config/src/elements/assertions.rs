@@ -22,6 +22,7 @@ use crate::redacted::with_redacted_provider;
 use crate::template::{Template, is_plain, verbatim, without_env};
 
 pub(crate) mod compared;
+mod human;
 mod knobs;
 mod refused;
 mod threshold;
@@ -95,6 +96,8 @@ impl<'a> AssertionReader<'a> {
         self.from_files.set(0);
         let items = entry.want_items(findings, "a list of assertions");
         let checks: Vec<Check> = items.filter_map(|item| self.check(&item)).collect();
+        let all = checks.iter().flat_map(Check::members);
+        all.for_each(|it| human::check(it, findings));
         let size = |check: &Check| match check {
             Check::One(_) => 1,
             Check::Set { assertions, .. } => assertions.len(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::budget;
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
-use crate::plan::MAX_SCORE;
+use crate::plan::{HUMAN, MAX_SCORE};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, names_file, unreadable};
 
@@ -259,7 +259,7 @@ fn renamed(entry: &Entry<'_>, findings: &Findings) -> BTreeMap<String, (String, 
         let Some(name) = entry.want_text(findings) else {
             continue;
         };
-        if name == MAX_SCORE {
+        if [HUMAN, MAX_SCORE].contains(&&*name) {
             findings.error(entry.at(), format!("'{name}' is the runner's own"));
         } else if name.starts_with("not-") || !name.split(':').all(is_kebab) {
             findings.error_help(

@@ -10,6 +10,9 @@ use super::{Assertion, Check, Plan, Test};
 /// The type that the host serves itself: it compares grades, and nobody is asked.
 pub const MAX_SCORE: &str = "max-score";
 
+/// The type that a person serves, when the answers are there.
+pub const HUMAN: &str = "human";
+
 /// One assertion that chooses among answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {

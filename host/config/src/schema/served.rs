@@ -206,7 +206,7 @@ mod tests {
         let served = plugins.iter().flat_map(|plugin| plugin.types.keys());
         let mut served: BTreeSet<&str> = served.map(String::as_str).collect();
         // Languages, and what the program grades itself.
-        served.extend(["javascript", "python", "max-score"]);
+        served.extend(["javascript", "python", "max-score", "human"]);
         let told: BTreeSet<&str> = words::KINDS
             .iter()
             .map(|TypeWords { name, .. }| *name)

@@ -55,7 +55,7 @@ pub(super) const CODE_EXAMPLES: [&str; 5] = [
 ];
 
 /// Every type that the program serves.
-pub(super) const KINDS: [TypeWords; 57] = [
+pub(super) const KINDS: [TypeWords; 58] = [
     both(
         "equals",
         "the answer is this text; a list or map: it equals the answer read as JSON",
@@ -217,6 +217,10 @@ pub(super) const KINDS: [TypeWords; 57] = [
     alone(
         "max-score",
         "this column's answer has the best score of the test's other assertions",
+    ),
+    alone(
+        "human",
+        "a person says that the answer is good, in `runner view` or by an import; this text says what to look at",
     ),
     both(
         "similar",

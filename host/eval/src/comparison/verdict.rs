@@ -71,6 +71,7 @@ pub(crate) fn reopened(mut record: CaseRecord) -> Option<CaseRecord> {
         tokens_used: before.tokens_used,
         component_results: std::mem::take(&mut grading.component_results),
         before_comparison: Some(before),
+        by_people: grading.by_people.take(),
     };
     conclude(&mut record);
     Some(record)

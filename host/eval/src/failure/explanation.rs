@@ -26,7 +26,7 @@ const fn row(
     (word, Explanation { what, why, todo })
 }
 
-const TABLE: [(&str, Explanation); 22] = [
+const TABLE: [(&str, Explanation); 23] = [
     row(
         "invalid-request",
         "The API says that the request is wrong.",
@@ -110,6 +110,12 @@ const TABLE: [(&str, Explanation); 22] = [
         "The plugin failed for a reason that has no word of its own.",
         "Its message says more.",
         "Read the message in the row, and report it to the plugin's author if it makes no sense.",
+    ),
+    row(
+        "human",
+        "The case waits for a person's verdict.",
+        "Its test has an assertion of the type `human`, and what a person says decides it. Until then the case is not passed; it is no error, and `runner retry` does not run it again.",
+        "Open the case in `runner view` and give it a thumb, or a score; or import a results file with annotations.",
     ),
     row(
         "budget",

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use runner_config::plan::MAX_SCORE;
+use runner_config::plan::{HUMAN, MAX_SCORE};
 use runner_config::{AbsentLanguage, Catalog};
 
 use super::bundle::{Waiting, settings};
@@ -24,8 +24,10 @@ impl PluginSet {
         let mut assertion_types = names(&self.types);
         let languages = self.languages.iter();
         assertion_types.extend(languages.map(|(name, index)| (name.clone(), alias(*index))));
-        // The one type that the host serves itself.
-        assertion_types.insert(MAX_SCORE.to_owned(), "runner".to_owned());
+        // No plugin serves these: the host itself, and people.
+        for own in [HUMAN, MAX_SCORE] {
+            assertion_types.insert(own.to_owned(), "runner".to_owned());
+        }
         let mut catalog = Catalog {
             provider_prefixes: names(&self.prefixes),
             assertion_types,

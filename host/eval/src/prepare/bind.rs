@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Process, Provider, Test};
+use runner_config::plan::{Assertion, HUMAN, JudgeId, MAX_SCORE, Plan, Process, Provider, Test};
 use runner_config::{TrustRequest, TrustSubject};
 use runner_gateway::Origin;
 use serde_json::{Value, json};
@@ -165,7 +165,7 @@ pub(super) async fn bind_judges(
 }
 
 /// What serves each assertion type of the plan; their values are held against its schema. Types
-/// that are languages have no grader: code grades; nor has `max-score`, which the host serves.
+/// that are languages have no grader: code grades; nor have `max-score`, which the host serves, and `human`.
 pub(super) fn bind_graders(
     plan: &Plan,
     binder: &Binder<'_>,
@@ -175,7 +175,7 @@ pub(super) fn bind_graders(
     let types: BTreeSet<_> = assertions(plan)
         .filter(|assertion| !grades_outside(assertion))
         .map(|assertion| assertion.kind.as_str())
-        .filter(|kind| !binder.set.is_language(kind) && *kind != MAX_SCORE)
+        .filter(|kind| !binder.set.is_language(kind) && ![HUMAN, MAX_SCORE].contains(kind))
         // Python is not there where none of the config's could be read, which is told.
         .filter(|kind| binder.set.by_type(kind).is_some())
         .collect();

@@ -43,6 +43,7 @@ fn ended(outcome: Outcome, said: &Value) -> CaseRecord {
         named_scores: Map::new(),
         named_score_weights: Map::new(),
         before_comparison: None,
+        by_people: None,
         tokens_used: TokenUsage::default(),
         component_results: vec![component],
     });

@@ -86,7 +86,8 @@ impl Conclusion {
             // With a larger one the case can be graded.
             FailureCode::Budget => Outcome::BudgetExceeded,
             // A verdict on the question, which running it again would not change.
-            FailureCode::QuestionBudget => Outcome::Failed,
+            // Of a person's likewise: the answer is there.
+            FailureCode::QuestionBudget | FailureCode::Human => Outcome::Failed,
             FailureCode::Cancelled => Outcome::Cancelled,
             _ => Outcome::Error,
         };
@@ -201,6 +202,7 @@ mod tests {
             (FailureCode::Budget, "budget-exceeded", 2),
             (FailureCode::Cancelled, "cancelled", 2),
             (FailureCode::QuestionBudget, "failed", 1),
+            (FailureCode::Human, "failed", 1),
         ];
         for (code, outcome, reason) in table {
             let conclusion = Conclusion::failure(code.clone(), "why");

@@ -196,7 +196,7 @@ fn choose(sides: &Sides) -> Markup {
     let (left, right) = sides.columns.first().copied().unwrap_or_default();
     let select = |field: &str, label: &str, chosen: u32| {
         html! {
-            label { span { (label) } select name=(field) { @for (column, idx) in sides.new.iter().zip(0_u32..) { option value=(idx) selected[idx == chosen] { "(" (idx) ") " (line(&visible::cut_middle(&column.provider, 60))) } } } }
+            label { span { (label) } select name=(field) { @for (column, idx) in sides.new.iter().zip(0_u32..) { option value=(idx) selected[idx == chosen] { "(" (idx) ") " (line(&visible::cut_middle(&column.provider, 60))) " · " (line(&visible::cut(&column.label, 40))) } } } }
         }
     };
     html! {

@@ -190,6 +190,7 @@ fn grading(value: &Value) -> Option<GradingRecord> {
         tokens_used: usage(&value["tokensUsed"]),
         component_results: components.map(component).collect(),
         before_comparison: serde_json::from_value(value["beforeComparison"].clone()).ok(),
+        by_people: serde_json::from_value(value["byPeople"].clone()).ok(),
     })
 }
 

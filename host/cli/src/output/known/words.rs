@@ -44,10 +44,12 @@ const OF_SUMS: [&str; 13] = [
     "Out of budget: ",
 ];
 /// What stands behind the number that other lines of the sums begin with.
-const COUNTED: [&str; 7] = [
+const COUNTED: [&str; 9] = [
     " of ",
     " case has ",
     " cases have ",
+    " case waits ",
+    " cases wait ",
     " request was ",
     " requests were ",
     " named score is ",

@@ -3,9 +3,6 @@
 /// What to do instead of a type that nothing serves.
 pub(super) fn way_out(kind: &str) -> Option<&'static str> {
     Some(match kind {
-        "human" => {
-            "a person's verdict needs no assertion: read the answers in an html report: -o results.html"
-        }
         "pi" => {
             "that is a service of its own; type: llm-rubric asks a model of yours, type: webhook any service"
         }

@@ -30,6 +30,7 @@ fn graded(column: u32, scores: &[f64]) -> CaseRecord {
         tokens_used: TokenUsage::default(),
         component_results: scores.iter().map(component).collect(),
         before_comparison: None,
+        by_people: None,
     });
     open(&mut record);
     conclude(&mut record);

@@ -1,7 +1,7 @@
 //! `assert-any`, `when`, and the assertions that compare rows.
 
 use super::*;
-use crate::plan::{Comparison, Earlier, HighestScore, Method, When, Winner};
+use crate::plan::{Comparison, Earlier, HUMAN, HighestScore, Method, When, Winner};
 
 const ANSWERS: &str =
     "prompts: [p, q]\nproviders: [echo]\ndefaultTest: { options: { provider: 'openai:j' } }\n";
@@ -161,9 +161,35 @@ fn a_comparison_that_makes_no_sense_is_said() {
 }
 
 #[test]
+fn what_a_person_is_asked_is_a_text_and_nothing_else() {
+    let human = |assertion: &str| {
+        let config =
+            format!("prompts: [p]\nproviders: [echo]\ntests: [{{ assert: [{assertion}] }}]\n");
+        let mut folder = Folder::new(&config);
+        let types = &mut folder.catalog.assertion_types;
+        types.insert(HUMAN.to_owned(), "runner".to_owned());
+        folder
+    };
+    let plan = human("{ type: human, value: Is it polite?, metric: tone, weight: 2 }").plan();
+    let test = &plan.tests.get(0).expect("a test");
+    assert_eq!(test.assertions[0].members()[0].kind, HUMAN);
+    for (assertion, expected) in [
+        ("{ type: not-human }", "a person says yes or no"),
+        ("{ type: human, threshold: 0.5 }", "takes no `threshold`"),
+        ("{ type: human, transform: output }", "takes no `transform`"),
+        ("{ type: human, value: [a] }", "takes a text as its `value`"),
+    ] {
+        let problems = human(assertion).problems();
+        assert!(
+            problems.iter().any(|it| it.contains(expected)),
+            "{assertion}: {problems:?}"
+        );
+    }
+}
+
+#[test]
 fn a_type_without_a_plugin_has_a_way_out() {
     for kind in [
-        "human",
         "pi",
         "agent-rubric",
         "search-rubric",

@@ -66,6 +66,63 @@ fn the_judge_that_the_config_names_gets_rubric_and_answer() {
     assert_eq!(row["gradingResult"]["tokensUsed"]["numRequests"], 1);
 }
 
+/// Answers and judges have prices; with the cache nothing of them is paid again.
+#[test]
+fn a_run_says_what_its_judges_cost_and_what_the_cache_saved() {
+    let api = ModelApi::start();
+    judging(&api, r#"{"reason": "kind", "pass": true, "score": 1}"#);
+    let config = "prompts: ['Say {{word}}']\n\
+         providers: [{ id: 'openai:answers', config: { inputCost: 0, outputCost: 0.25 } }]\n\
+         defaultTest: { options: { provider: { id: 'openai:careful', config: { inputCost: 0, outputCost: 0.5 } } } }\n\
+         tests: [{ vars: { word: please }, assert: [{ type: llm-rubric, value: kind }, { type: cost, threshold: 0.5 }] }]";
+    let eval = ["eval", "--no-table", "-o", "out.json", "--max-cost", "10"];
+    let run = |run: Run| run.config(config).args(eval).finish();
+    let first = run(Run::new()
+        .env("OPENAI_API_KEY", KEY)
+        .env("OPENAI_BASE_URL", format!("{}/v1", api.url())));
+    first.expect_code(0);
+    let of = |finished: &Finished| {
+        let results = finished.json("out.json")["results"].clone();
+        let row = &results["results"][0];
+        let answer = row["cost"].as_f64().expect("a price");
+        let judge = row["gradingResult"]["cost"].as_f64().expect("a price");
+        assert!(answer > 0.0 && judge > answer, "{row}");
+        let metrics = results["prompts"][0]["metrics"].clone();
+        assert_eq!(metrics["cost"], json!(answer));
+        let spent = results["stats"]["budgets"][0]["spent"].clone();
+        (
+            answer,
+            judge,
+            results["stats"]["cost"].clone(),
+            metrics,
+            spent,
+        )
+    };
+    let (answer, judge, cost, metrics, spent) = of(&first);
+    let paid = answer + judge;
+    assert_eq!(
+        cost,
+        json!({ "paid": paid, "grading": judge, "saved": 0.0 })
+    );
+    assert_eq!(
+        (&metrics["incurredCost"], &spent),
+        (&json!(paid), &json!(paid))
+    );
+    assert_eq!(metrics["gradingCost"], json!(judge));
+    assert!(first.stdout.contains("for grading"), "{}", first.stdout);
+
+    let second = run(first.again());
+    second.expect_code(0);
+    assert_eq!(api.requests().len(), 2, "all of it was in the cache");
+    let (_, _, cost, metrics, spent) = of(&second);
+    assert_eq!(cost, json!({ "paid": 0.0, "grading": 0.0, "saved": paid }));
+    assert_eq!(
+        (&metrics["incurredCost"], &spent),
+        (&json!(0.0), &json!(0.0))
+    );
+    assert!(second.stdout.contains("saved"), "{}", second.stdout);
+}
+
 #[test]
 fn a_judge_beside_the_assertion_wins_and_a_rubric_of_ones_own_is_asked() {
     let api = ModelApi::start();

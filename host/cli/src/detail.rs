@@ -31,7 +31,8 @@ pub(crate) fn render(record: &CaseRecord) -> String {
         text.block(&error_text(record));
     }
     if let Some(grading) = &record.grading_result {
-        text.title("Assertions");
+        let cost = cost_of_grading(record).map(|usd| format!(" ({usd} for grading)"));
+        text.title(&format!("Assertions{}", cost.unwrap_or_default()));
         for component in &grading.component_results {
             text.block(&assertion(component));
         }
@@ -94,9 +95,6 @@ fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
             .as_ref()
             .map(|reason| format!("ended by {reason}")),
     );
-    if response.cached {
-        facts.push("cached".to_owned());
-    }
     let usage = &record.token_usage;
     if usage.total > 0 {
         facts.push(format!(
@@ -106,7 +104,7 @@ fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
             figures::count(usage.completion)
         ));
     }
-    facts.extend(record.cost.map(figures::dollars));
+    facts.extend(cost_of_answer(record));
     let facts = if facts.is_empty() {
         String::new()
     } else {
@@ -118,6 +116,22 @@ fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
     }
     text.title(&format!("Answer{facts}"));
     text.block(&text_of(&response.output));
+}
+
+/// What the answer cost, or that the cache had it, and what it would have cost otherwise.
+pub(crate) fn cost_of_answer(record: &CaseRecord) -> Option<String> {
+    let cached = record.response.as_ref().is_some_and(|it| it.cached);
+    let cost = record.cost.map(figures::dollars);
+    match (cached, cost) {
+        (true, Some(cost)) => Some(format!("cached, {cost} saved")),
+        (true, None) => Some("cached".to_owned()),
+        (false, cost) => cost,
+    }
+}
+
+/// What was paid for its grade, if that is known.
+pub(crate) fn cost_of_grading(record: &CaseRecord) -> Option<String> {
+    record.costs().grading.map(figures::dollars)
 }
 
 /// What one assertion said, and its parts; not made safe to show.
@@ -248,6 +262,22 @@ Produced by:
             "ab".repeat(32)
         );
         assert_eq!(render(&failed), expected);
+    }
+
+    #[test]
+    fn what_the_cache_saved_and_judges_cost_is_told() {
+        let mut record = record(0, 0, Outcome::Passed, "yes");
+        let answer = record.response.as_mut().expect("it answered");
+        answer.cached = true;
+        let grading = record.grading_result.as_mut().expect("it is graded");
+        (grading.used.cost, grading.used.incurred_cost) = (Some(0.25), Some(0.25));
+        let text = render(&record);
+        for lines in [
+            "\nAnswer (15 tokens (10 in, 5 out), cached, $0.001000 saved):\n",
+            "\nAssertions ($0.250000 for grading):\n",
+        ] {
+            assert!(text.contains(lines), "{text}");
+        }
     }
 
     #[test]

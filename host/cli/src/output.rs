@@ -37,7 +37,7 @@ mod place;
 mod txt;
 mod yaml;
 
-pub(crate) use json::{instant, prompts, write as write_json};
+pub(crate) use json::{cost, instant, prompts, write as write_json};
 pub(crate) use jsonl::Stream;
 pub(crate) use markdown::{Against, Bad, text as summary, worst};
 pub(crate) use yaml::block as yaml_block;

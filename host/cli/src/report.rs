@@ -11,7 +11,7 @@ use std::time::Duration;
 use runner_config::plan::CaseId;
 use runner_eval::event::LaneSummary;
 use runner_eval::repeats::{Repeated, Repeats};
-use runner_eval::summary::{ColumnHead, End, MOST_METRIC_NAMES, MOST_METRICS, Summary, Tally};
+use runner_eval::summary::{ColumnHead, End, MOST_METRIC_NAMES, MOST_METRICS, Sum, Summary, Tally};
 use runner_gateway::Statement;
 
 use crate::figures;
@@ -142,12 +142,22 @@ const FIGURES: &[Figure] = &[
             let cost = tally.cost.map(|cost| figures::dollars(cost.value()));
             cost.unwrap_or_else(|| "–".to_owned())
         },
-        shown: |all| all.cost.is_some_and(|cost| cost.value() > 0.0),
+        shown: |all| all.cost.is_some_and(|cost| cost.value() > 0.0) || all.saved.value() > 0.0,
+    },
+    Figure {
+        heading: "for grading",
+        of: |tally, _| figures::dollars(tally.grading_cost.value()),
+        shown: |all| all.grading_cost.value() > 0.0,
     },
     Figure {
         heading: "cached",
         of: |tally, _| figures::count(tally.cached),
         shown: |all| all.cached > 0,
+    },
+    Figure {
+        heading: "saved",
+        of: |tally, _| figures::dollars(tally.saved.value()),
+        shown: |all| all.saved.value() > 0.0,
     },
 ];
 
@@ -234,6 +244,19 @@ pub(crate) fn counts(summary: &Summary) -> String {
         figures::duration(summary.duration),
         summary.concurrency
     )
+}
+
+/// What was paid, how much of it for grading, and what the cache saved: as far as there is something to say.
+pub(crate) fn costs(all: &Tally) -> Vec<String> {
+    let paid = all.cost.map(Sum::value).unwrap_or_default();
+    let parts = [
+        (paid, ""),
+        (all.grading_cost.value(), " of it for grading"),
+        (all.saved.value(), " saved by the cache"),
+    ];
+    let told = parts.iter().filter(|(usd, _)| *usd > 0.0);
+    told.map(|(usd, what)| figures::dollars(*usd) + what)
+        .collect()
 }
 
 fn totals(summary: &Summary) -> String {

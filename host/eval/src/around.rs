@@ -218,7 +218,7 @@ pub(crate) async fn scored(
     let record = &mut grade.record;
     let mut context = json!({
         "componentResults": record.component_results,
-        "tokensUsed": record.tokens_used,
+        "tokensUsed": record.used.tokens_used,
     });
     if let Some(threshold) = case.test.threshold {
         context["threshold"] = threshold.into();

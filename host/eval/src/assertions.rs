@@ -23,7 +23,7 @@ use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, b
 use crate::human;
 use crate::memory::of_filled;
 use crate::plugins::Grader;
-use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
+use crate::record::{ComponentRecord, GraderUsage, PartRecord, ResponseRecord, TestCase};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
 use crate::script::{self, Cause, Fault, argument, made};
@@ -39,8 +39,8 @@ use kept::KeptGrades;
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Grades {
     pub(crate) graded: Vec<Graded>,
-    /// Tokens that graders used.
-    pub(crate) tokens: TokenUsage,
+    /// What models used that graders asked.
+    pub(crate) used: GraderUsage,
 }
 
 /// What the assertions of a case are about.
@@ -89,7 +89,7 @@ struct Output<'a> {
 }
 
 /// What one assertion came to, and what models that it asked used.
-type Attempt = Result<(ComponentRecord, TokenUsage), CallFailure>;
+type Attempt = Result<(ComponentRecord, GraderUsage), CallFailure>;
 
 /// Grades an answer by the case's assertions.
 pub(crate) async fn grade_all(
@@ -108,13 +108,13 @@ pub(crate) async fn grade_all(
     };
     let checks = &*subject.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
-    let mut tokens = TokenUsage::default();
+    let mut used = GraderUsage::default();
     // Those without a condition depend on nothing, so they run side by side and before all others: the others
     // look at some of them, and may be spared by what they say.
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
     let unconditional = assertions.iter().filter(|it| it.when.is_none());
     let grading: Vec<_> = unconditional.map(|it| all.grade(it)).collect();
-    let done: Vec<(Graded, TokenUsage)> = stream::iter(grading)
+    let done: Vec<(Graded, GraderUsage)> = stream::iter(grading)
         .buffered(scope.context.assertion_concurrency)
         .collect()
         .await;
@@ -130,7 +130,7 @@ pub(crate) async fn grade_all(
         for assertion in check.members() {
             let asked = assertion.when.as_ref().zip(cascade.as_ref());
             // What it looks at stands before it, and has a grade by now.
-            let (one, used) = match asked.map(|(when, cascade)| cascade.skips(check, when)) {
+            let (one, took) = match asked.map(|(when, cascade)| cascade.skips(check, when)) {
                 None => done.next().expect("all without a condition are graded"),
                 // One by one: the next may look at this one.
                 Some(None) => all.grade(assertion).await,
@@ -139,7 +139,7 @@ pub(crate) async fn grade_all(
             if let Some(cascade) = &mut cascade {
                 cascade.graded(assertion, &one);
             }
-            tokens.add(&used);
+            used.add(&took);
             graded.push(one);
         }
         // Only now: from outside, a set is looked at as a whole, which it is with its last member.
@@ -147,15 +147,15 @@ pub(crate) async fn grade_all(
             cascade.ended(check, &graded[start..]);
         }
     }
-    Grades { graded, tokens }
+    Grades { graded, used }
 }
 
 impl Assertions<'_> {
     /// Skips an assertion whose `when` does not hold.
-    async fn skip(&self, assertion: &Assertion, reason: String) -> (Graded, TokenUsage) {
+    async fn skip(&self, assertion: &Assertion, reason: String) -> (Graded, GraderUsage) {
         let component = cascade::skipped(reason, assertion.json.clone());
         let metric = self.metric(assertion).await;
-        (Graded { component, metric }, TokenUsage::default())
+        (Graded { component, metric }, GraderUsage::default())
     }
 
     async fn metric(&self, assertion: &Assertion) -> Option<String> {
@@ -165,14 +165,14 @@ impl Assertions<'_> {
         }
     }
 
-    async fn grade(&self, assertion: &Assertion) -> (Graded, TokenUsage) {
-        let (component, tokens) = match self.attempt(assertion).await {
+    async fn grade(&self, assertion: &Assertion) -> (Graded, GraderUsage) {
+        let (component, used) = match self.attempt(assertion).await {
             Ok(done) => done,
-            Err(failure) => (ungraded(assertion, failure), TokenUsage::default()),
+            Err(failure) => (ungraded(assertion, failure), GraderUsage::default()),
         };
         let component = self.kept.take(assertion, component);
         let metric = self.metric(assertion).await;
-        (Graded { component, metric }, tokens)
+        (Graded { component, metric }, used)
     }
 
     /// Takes the steps from output to value to grade; an error is an assertion that can't be graded.
@@ -188,11 +188,11 @@ impl Assertions<'_> {
             }
             _ => self.filled(assertion).await?,
         };
-        let (mut component, tokens) = if let Some(waiting) = human::waiting(assertion) {
-            (waiting, TokenUsage::default())
+        let (mut component, used) = if let Some(waiting) = human::waiting(assertion) {
+            (waiting, GraderUsage::default())
         } else if is_code {
             let grade = self.run(assertion, value.as_ref(), &output).await?;
-            (component(assertion, grade), TokenUsage::default())
+            (component(assertion, grade), GraderUsage::default())
         } else {
             self.ask(assertion, value.as_ref(), &output).await?
         };
@@ -201,7 +201,7 @@ impl Assertions<'_> {
                 .metadata
                 .insert("renderedAssertionValue".to_owned(), rendered);
         }
-        Ok((component, tokens))
+        Ok((component, used))
     }
 
     /// Returns the assertion's value, filled in. A few characters can become megabytes, so it is made while
@@ -336,7 +336,7 @@ impl Assertions<'_> {
             let context = self.transformed(script, &output.value).await?;
             input.extra_json = self.knobs(assertion, Some(context));
         }
-        let (result, tokens) = self
+        let (result, used) = self
             .scope
             .evaluate(grader, assertion.judges, &input, self.identity)
             .await;
@@ -348,7 +348,7 @@ impl Assertions<'_> {
             }
             Err(failure) => ungraded(assertion, failure),
         };
-        Ok((component, tokens))
+        Ok((component, used))
     }
 
     /// The grader's own keys: those beside the type, the test's `rubricPrompt`, the context that

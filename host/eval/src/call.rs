@@ -29,7 +29,7 @@ use crate::failure::CallFailure;
 use crate::memory::Account;
 use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target};
 use crate::private_door::Purpose;
-use crate::record::TokenUsage;
+use crate::record::GraderUsage;
 
 mod asking;
 mod code;
@@ -173,7 +173,7 @@ impl CallScope {
         target: &Target,
         inputs: Vec<String>,
         context: &CallContext,
-    ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
+    ) -> Result<(Vec<Vec<f32>>, GraderUsage), CallFailure> {
         let served = match &target.answers {
             Answers::Component(served) => served,
             Answers::Own(own) => {
@@ -188,10 +188,10 @@ impl CallScope {
         let mut embeddings = provided.result?;
         let host = provided.host;
         host.believe(&mut embeddings.usage, &mut embeddings.cost_usd);
-        host.settle(target, &embeddings.usage, embeddings.cost_usd);
-        let attempts = host.counts.attempts();
-        let used = token_usage(&embeddings.usage, host.counts.is_cached(), attempts);
-        Ok((embeddings.vectors, used))
+        let cost = host.settle(target, &embeddings.usage, embeddings.cost_usd);
+        let (attempts, cached) = (host.counts.attempts(), host.counts.is_cached());
+        let used = token_usage(&embeddings.usage, cached, attempts);
+        Ok((embeddings.vectors, GraderUsage::of(used, cost, cached)))
     }
 
     /// Calls a component for what it provides, and measures the call. One that failed is settled.
@@ -261,7 +261,7 @@ impl CallScope {
         judges: Judges,
         input: &abi::Input,
         context: &CallContext,
-    ) -> (Result<abi::ReadGrade, CallFailure>, TokenUsage) {
+    ) -> (Result<abi::ReadGrade, CallFailure>, GraderUsage) {
         let host = Arc::new(self.host(
             &grader.plugin,
             &grader.grants,
@@ -281,7 +281,7 @@ impl CallScope {
             Err(error) => Err(CallFailure::new(error.code(), error.to_string())),
         };
         let result = result.map_err(|failure| host.refused().unwrap_or(failure));
-        (result, host.counts.tokens())
+        (result, host.counts.by_judges())
     }
 
     /// Counts what a call used.
@@ -349,7 +349,7 @@ struct Counts {
     sent: AtomicU64,
     waited_us: AtomicU64,
     past_latency_us: AtomicU64,
-    tokens: std::sync::Mutex<TokenUsage>,
+    by_judges: std::sync::Mutex<GraderUsage>,
     /// What the host said when a budget was spent.
     refused: OnceLock<String>,
 }
@@ -397,17 +397,16 @@ impl Counts {
         none(&self.attempts) && !none(&self.answered)
     }
 
-    fn add_tokens(&self, used: &TokenUsage) {
-        let mut tokens = self
-            .tokens
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        tokens.add(used);
+    fn add_judge(&self, used: &GraderUsage) {
+        self.lock().add(used);
     }
 
-    fn tokens(&self) -> TokenUsage {
-        *self
-            .tokens
+    fn by_judges(&self) -> GraderUsage {
+        *self.lock()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, GraderUsage> {
+        self.by_judges
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }

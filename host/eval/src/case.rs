@@ -32,7 +32,7 @@ use crate::human;
 use crate::identity::call_id;
 use crate::memory::{self, Account};
 use crate::plugins::Target;
-use crate::record::{CaseRecord, Conclusion, Outcome, Provenance, TokenUsage, attempt};
+use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
 use crate::state::Given;
 use crate::stop::{Stop, within};
@@ -259,7 +259,7 @@ async fn grade(
     identity: &abi::CallContext,
 ) -> Result<CaseGrade, CallFailure> {
     let case = subject.case;
-    let Grades { graded, tokens } = grade_all(scope, subject, identity).await;
+    let Grades { graded, used } = grade_all(scope, subject, identity).await;
     for check in case.test.assertions.iter() {
         if let Check::Set {
             metric: Some(metric),
@@ -271,14 +271,14 @@ async fn grade(
         }
     }
     let answered = human::answered(&graded);
-    let grade = added_up(scope, case, (graded, tokens), identity).await?;
+    let grade = added_up(scope, case, (graded, used), identity).await?;
     match answered {
         None => Ok(grade),
         Some(answered) => {
             Box::pin(async {
                 let [up, down] = answered;
-                let up = added_up(scope, case, (up, tokens), identity).await?;
-                let down = added_up(scope, case, (down, tokens), identity).await?;
+                let up = added_up(scope, case, (up, used), identity).await?;
+                let down = added_up(scope, case, (down, used), identity).await?;
                 Ok(human::open(grade, [up, down]))
             })
             .await
@@ -290,14 +290,14 @@ async fn grade(
 async fn added_up(
     scope: &CallScope,
     case: &Case,
-    (graded, tokens): (Vec<Graded>, TokenUsage),
+    (graded, used): (Vec<Graded>, GraderUsage),
     identity: &abi::CallContext,
 ) -> Result<CaseGrade, CallFailure> {
     let grade = aggregate(
         &case.test.assertions,
         case.test.threshold,
         graded,
-        tokens,
+        used,
         |metric| case.render_text(metric),
     );
     around::scored(scope, case, grade, identity).await

@@ -14,7 +14,7 @@ use runner_config::plan::{Assertion, Check, SetRule};
 use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
-use crate::record::{ByPeople, ComponentRecord, Conclusion, GradingRecord, TokenUsage};
+use crate::record::{ByPeople, ComponentRecord, Conclusion, GraderUsage, GradingRecord};
 
 /// What one assertion of the plan came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -276,7 +276,7 @@ pub(crate) fn aggregate(
     checks: &[Check],
     threshold: Option<f64>,
     graded: Vec<Graded>,
-    tokens_used: TokenUsage,
+    used: GraderUsage,
     set_metric: impl Fn(&str) -> String,
 ) -> CaseGrade {
     let mut graded = graded.into_iter();
@@ -328,7 +328,7 @@ pub(crate) fn aggregate(
         reason,
         named_scores: tree.metrics.0,
         named_score_weights: tree.metrics.1,
-        tokens_used,
+        used,
         component_results: tree.components,
         before_comparison: None,
         by_people: None,

@@ -17,6 +17,7 @@ use crate::failure::FailureCode;
 
 pub(crate) mod attempt;
 mod conclusion;
+mod cost;
 mod people;
 mod question;
 pub(crate) mod size;
@@ -24,6 +25,7 @@ mod test_case;
 
 pub use attempt::AttemptRecord;
 pub use conclusion::{Conclusion, NotPassed};
+pub use cost::{CaseCost, GraderUsage};
 pub use people::{ByPeople, PersonGrade};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
@@ -71,7 +73,7 @@ pub struct CaseRecord {
     pub conclusion: Conclusion,
     /// Time of the provider's call without queueing and backoff, in milliseconds.
     pub latency_ms: u64,
-    /// US dollars; absent where unknown.
+    /// US dollars of the answer, also of one out of the cache; absent where unknown. See [`CaseRecord::costs`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
     /// Tokens of the provider's call.
@@ -143,6 +145,7 @@ impl CaseRecord {
     /// In the words of the store, with its JSON.
     pub fn to_row(&self, identity: Option<Digest>, record_json: String) -> Row {
         let response = self.response.as_ref();
+        let costs = self.costs();
         Row {
             test_idx: self.test_idx,
             prompt_idx: self.prompt_idx,
@@ -151,7 +154,9 @@ impl CaseRecord {
             outcome: self.conclusion.outcome(),
             score: self.conclusion.score(),
             latency_ms: response.map(|_| self.latency_ms),
-            cost_usd: self.cost,
+            cost_usd: costs.paid,
+            grading_usd: costs.grading,
+            saved_usd: costs.saved,
             input_tokens: Some(self.token_usage.prompt),
             output_tokens: Some(self.token_usage.completion),
             cached: response.is_some_and(|response| response.cached),
@@ -292,8 +297,9 @@ pub struct GradingRecord {
     pub named_scores: Map<String, Value>,
     /// Sums of the weights behind `named_scores`.
     pub named_score_weights: Map<String, Value>,
-    /// Tokens that graders used.
-    pub tokens_used: TokenUsage,
+    /// What models used that its graders asked.
+    #[serde(flatten)]
+    pub used: GraderUsage,
     /// One per assertion; a set is followed by its members. Comparisons with the answers of other
     /// columns come last.
     pub component_results: Vec<ComponentRecord>,
@@ -321,8 +327,9 @@ pub struct BeforeComparison {
     pub named_scores: Map<String, Value>,
     /// Sums of the weights behind them.
     pub named_score_weights: Map<String, Value>,
-    /// Tokens that its graders used.
-    pub tokens_used: TokenUsage,
+    /// What models used that its graders asked.
+    #[serde(flatten)]
+    pub used: GraderUsage,
     /// How many components there were.
     pub components: usize,
     /// How many answers it was compared with, itself included; 0: not yet.

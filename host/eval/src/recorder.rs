@@ -245,6 +245,8 @@ mod tests {
                 score: 1.0,
                 latency_ms: None,
                 cost_usd: None,
+                grading_usd: None,
+                saved_usd: None,
                 input_tokens: None,
                 output_tokens: None,
                 cached: false,

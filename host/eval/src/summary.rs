@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
 use crate::question::Tasks;
-use crate::record::{CaseRecord, Outcome, TokenUsage};
+use crate::record::{CaseCost, CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
 
 /// Longest latency that the histogram tells apart; above it counts as this. One day.
@@ -204,8 +204,14 @@ pub struct Tally {
     pub tokens: TokenUsage,
     /// Tokens of graders.
     pub grading_tokens: TokenUsage,
-    /// US dollars, where known.
+    /// US dollars that were paid, grading included, where known.
     pub cost: Option<Sum>,
+    /// The part of them that grading took.
+    pub grading_cost: Sum,
+    /// What it would have cost beyond that without the cache.
+    pub saved: Sum,
+    /// What the answers cost where they are bought, those out of the cache included.
+    priced: Sum,
     /// Answers for which nothing left the machine.
     pub cached: u64,
     /// Sum of latencies in milliseconds.
@@ -232,6 +238,9 @@ impl Default for Tally {
             tokens: TokenUsage::default(),
             grading_tokens: TokenUsage::default(),
             cost: None,
+            grading_cost: Sum::default(),
+            saved: Sum::default(),
+            priced: Sum::default(),
             cached: 0,
             latency_total_ms: 0,
             named: BTreeMap::new(),
@@ -271,16 +280,24 @@ impl Tally {
         }
         self.score.add(record.conclusion.score());
         self.tokens.add(&record.token_usage);
-        if let Some(cost) = record.cost {
-            self.cost.get_or_insert_default().add(cost);
+        self.priced.add(record.cost.unwrap_or_default());
+        let CaseCost {
+            paid,
+            grading,
+            saved,
+        } = record.costs();
+        if let Some(paid) = paid {
+            self.cost.get_or_insert_default().add(paid);
         }
+        self.grading_cost.add(grading.unwrap_or_default());
+        self.saved.add(saved.unwrap_or_default());
         if let Some(response) = &record.response {
             self.cached += u64::from(response.cached);
             self.latency_total_ms += record.latency_ms;
             self.latencies.saturating_record(record.latency_ms);
         }
         if let Some(grading) = &record.grading_result {
-            self.grading_tokens.add(&grading.tokens_used);
+            self.grading_tokens.add(&grading.used.tokens_used);
             for component in grading.component_results.iter().filter(|it| !it.skipped) {
                 self.assertions_passed += u64::from(component.pass);
                 self.assertions_failed += u64::from(!component.pass);
@@ -345,7 +362,9 @@ impl Tally {
             "tokenUsage": self.tokens,
             "namedScores": scores,
             "namedScoreWeights": named(|sums| sums.1),
-            "cost": self.cost.unwrap_or_default().value(),
+            "cost": self.priced.value(),
+            "incurredCost": self.cost.unwrap_or_default().value(),
+            "gradingCost": self.grading_cost.value(),
         })
     }
 }

@@ -158,6 +158,8 @@ fn row(number: u32, bytes: usize) -> Row {
         score: 0.5,
         latency_ms: Some(seed % 5000),
         cost_usd: Some(0.000_12),
+        grading_usd: None,
+        saved_usd: None,
         input_tokens: Some(seed % 800),
         output_tokens: Some(seed % 300),
         cached: false,

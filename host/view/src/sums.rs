@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use runner_store::{Figure, Outcome, Store, StoreError};
+use runner_telling::figures;
 
 /// Longest latency that is told apart: a day.
 const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -21,8 +22,12 @@ pub(crate) struct Tally {
     outcomes: [u64; Outcome::ALL.len()],
     score: f64,
     scored: u64,
-    /// US dollars, where any is known.
+    /// US dollars that were paid, where any is known.
     pub(crate) cost: Option<f64>,
+    /// The part of them that grading took.
+    pub(crate) grading: f64,
+    /// What the cache saved beyond them.
+    pub(crate) saved: f64,
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
     pub(crate) cached: u64,
@@ -36,6 +41,8 @@ impl Default for Tally {
             score: 0.0,
             scored: 0,
             cost: None,
+            grading: 0.0,
+            saved: 0.0,
             input_tokens: 0,
             output_tokens: 0,
             cached: 0,
@@ -76,6 +83,8 @@ impl Tally {
         if let Some(cost) = figure.cost_usd {
             *self.cost.get_or_insert(0.0) += cost;
         }
+        self.grading += figure.grading_usd.unwrap_or_default();
+        self.saved += figure.saved_usd.unwrap_or_default();
         // A server's counts: a sum ends where numbers do.
         let add = |sum: &mut u64, more: Option<u64>| *sum = sum.saturating_add(more.unwrap_or(0));
         add(&mut self.input_tokens, figure.input_tokens);
@@ -99,6 +108,13 @@ impl Tally {
     /// Cases that have a row and were not carried out, for a budget or an interrupt.
     pub(crate) fn not_run(&self) -> u64 {
         self.of_outcome(Outcome::BudgetExceeded) + self.of_outcome(Outcome::Cancelled)
+    }
+
+    /// What there is to say of the cost beside it: how much of it was for grading, what the cache saved.
+    pub(crate) fn cost_parts(&self) -> impl Iterator<Item = String> {
+        let parts = [(self.grading, "for grading"), (self.saved, "saved")];
+        let known = parts.into_iter().filter(|(usd, _)| *usd > 0.0);
+        known.map(|(usd, what)| format!("{} {what}", figures::dollars(usd)))
     }
 
     /// Mean of the scores.

@@ -92,6 +92,7 @@ impl EndedRun<'_> {
         let stored = StoredRun::find(self.store.clone(), &summary.run_id)?;
         let mut told = list::run_json(&stored.info);
         told["columns"] = output::prompts(&stored.columns, summary);
+        told["cost"] = json!(output::cost(&summary.all));
         told["thresholds"] = thresholds::json(summary).unwrap_or_else(|| json!([]));
         told["exitCode"] = json!(self.verdict.code);
         told["reason"] = json!(self.verdict.reason);

@@ -3,8 +3,8 @@
 use runner_config::plan::CaseId;
 use runner_eval::failure::FailureCode;
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, Conclusion, GradingRecord, NotPassed, Outcome, PromptRecord,
-    ProviderRef, ResponseRecord, TokenUsage,
+    CaseRecord, ComponentRecord, Conclusion, GraderUsage, GradingRecord, NotPassed, Outcome,
+    PromptRecord, ProviderRef, ResponseRecord, TokenUsage,
 };
 use serde_json::{Map, Value, json};
 
@@ -105,7 +105,7 @@ fn grading(pass: bool, score: f64, reason: &str) -> GradingRecord {
         reason: reason.to_owned(),
         named_scores: Map::new(),
         named_score_weights: Map::new(),
-        tokens_used: TokenUsage::default(),
+        used: GraderUsage::default(),
         component_results: vec![ComponentRecord::plain(
             pass,
             score,

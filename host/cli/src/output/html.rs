@@ -22,8 +22,10 @@ use sha2::{Digest, Sha256};
 
 use super::known::PAGE_MARK;
 use super::{ColumnRecord, Run, entity, instant};
+use crate::detail;
 use crate::figures;
 use crate::findings::text_of;
+use crate::report;
 use crate::visible;
 
 mod answers;
@@ -137,8 +139,7 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
     }
     facts.push(figures::duration(summary.duration));
     facts.push(format!("{} tokens", figures::count(all.tokens.total)));
-    let cost = all.cost.filter(|cost| cost.value() > 0.0);
-    facts.extend(cost.map(|cost| figures::dollars(cost.value())));
+    facts.extend(report::costs(all));
     writeln!(
         out,
         "<body>\n<header>\n<h1>{}</h1>\n<p>{} · {}</p>\n<p class=\"sums\">{}</p>\n</header>",
@@ -333,7 +334,8 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
     if record.token_usage.total > 0 {
         facts.push(format!("{} tokens", record.token_usage.total));
     }
-    facts.extend(record.cost.map(figures::dollars));
+    facts.extend(detail::cost_of_answer(record));
+    facts.extend(detail::cost_of_grading(record).map(|usd| format!("{usd} for grading")));
     facts.extend(
         record
             .question
@@ -343,7 +345,6 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
     if let Some(response) = response {
         facts.extend(response.model.clone());
         facts.extend(response.finish_reason.clone());
-        facts.extend(response.cached.then(|| "cached".to_owned()));
     }
     facts.extend(
         record

@@ -8,7 +8,7 @@ use std::io::Write;
 use jiff::Timestamp;
 use runner_eval::question::Task;
 use runner_eval::record::TokenUsage;
-use runner_eval::summary::Summary;
+use runner_eval::summary::{Summary, Tally};
 use serde_json::{Value, json};
 
 use super::{ColumnRecord, Run};
@@ -55,7 +55,7 @@ pub(crate) fn instant(ms: i64) -> String {
 
 /// The columns with their sums.
 pub(crate) fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
-    let describe = |(column, (_, tally)): (&ColumnRecord, &(_, runner_eval::summary::Tally))| {
+    let describe = |(column, (_, tally)): (&ColumnRecord, &(_, Tally))| {
         let mut prompt = json!(column);
         prompt["metrics"] = tally.metrics_json();
         prompt
@@ -89,6 +89,9 @@ pub(super) fn stats(summary: &Summary) -> Value {
         "withoutAssertions": all.ungraded,
         "budgets": summary.to_json()["budgets"].take(),
     });
+    if let Some(cost) = cost(&summary.all) {
+        stats["cost"] = cost;
+    }
     if let Some(told) = thresholds::json(summary) {
         stats["thresholds"] = told;
     }
@@ -99,6 +102,14 @@ pub(super) fn stats(summary: &Summary) -> Value {
         stats["tasks"] = summary.tasks.stats_json();
     }
     stats
+}
+
+/// US dollars that a run paid, the part of them that was for grading, and what the cache saved; `None` where none
+/// are known.
+pub(crate) fn cost(all: &Tally) -> Option<Value> {
+    let paid = all.cost?.value();
+    let (grading, saved) = (all.grading_cost.value(), all.saved.value());
+    Some(json!({ "paid": paid, "grading": grading, "saved": saved }))
 }
 
 fn tokens(usage: &TokenUsage) -> Value {

@@ -213,6 +213,7 @@ fn json_has_the_version_3_shape() -> anyhow::Result<()> {
                     }],
                     "budgetExceeded": 0, "waiting": 0, "withoutAssertions": 0,
                     "budgets": [{ "of": "the run", "measure": "cost", "limit": 2.0, "spent": 1.5 }],
+                    "cost": { "paid": 0.002, "grading": 0.0, "saved": 0.0 },
                 },
             },
             "config": { "prompts": ["Hello {{name}}"] },

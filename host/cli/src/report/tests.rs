@@ -161,6 +161,45 @@ fn what_is_asked_of_a_run_is_told_and_makes_its_exit_code() {
 }
 
 #[test]
+fn what_was_paid_is_told_from_what_the_cache_saved() {
+    let mut records = [
+        record(0, 0, Outcome::Passed, "yes"),
+        record(1, 0, Outcome::Passed, "yes"),
+    ];
+    for (record, cached) in records.iter_mut().zip([false, true]) {
+        record.cost = Some(0.25);
+        record.response.as_mut().expect("it answered").cached = cached;
+        let grading = record.grading_result.as_mut().expect("it is graded");
+        let paid = if cached { 0.0 } else { 0.5 };
+        (grading.used.cost, grading.used.incurred_cost) = (Some(0.5), Some(paid));
+    }
+    let (summary, findings) = summed(&records, 1, 2);
+    let text = rendered(&summary, &findings);
+    let told = "\
+column                        pass rate  passed  failed  errors  latency p50     p95  tokens       cost  for grading  cached      saved
+(0) model-0 · Hello {{name}}    100.0 %       2       0       0       100 ms  101 ms      30  $0.750000    $0.500000       1  $0.750000
+";
+    assert!(
+        rendered_in(&summary, &findings, 160).starts_with(told),
+        "{text}"
+    );
+    assert_eq!(
+        costs(&summary.all),
+        [
+            "$0.750000",
+            "$0.500000 of it for grading",
+            "$0.750000 saved by the cache"
+        ]
+    );
+    let metrics = summary.columns[0].1.metrics_json();
+    let of = |name: &str| metrics[name].as_f64();
+    assert_eq!(
+        (of("cost"), of("incurredCost"), of("gradingCost")),
+        (Some(0.5), Some(0.75), Some(0.5))
+    );
+}
+
+#[test]
 fn a_good_run_is_short() {
     let mut good = record(0, 0, Outcome::Passed, "yes");
     good.cost = None;

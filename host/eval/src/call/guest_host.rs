@@ -23,6 +23,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::memory::HeldBytes;
 use crate::plugins::{LoadedPlugin, Target, Trust};
 use crate::private_door;
+use crate::record::GraderUsage;
 
 /// Whom a call may ask.
 #[derive(Debug, Clone, Default)]
@@ -150,11 +151,10 @@ impl Host for GuestHost {
         let called = deeper.complete_for(self.bill.as_ref(), &target, &request, asked);
         let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
         let completion = completed.read.completion;
-        self.counts.add_tokens(&token_usage(
-            &completion.usage,
-            completed.cached,
-            completed.attempts,
-        ));
+        let tokens = token_usage(&completion.usage, completed.cached, completed.attempts);
+        let cost = completion.cost_usd;
+        self.counts
+            .add_judge(&GraderUsage::of(tokens, cost, completed.cached));
         if let Some(failure) = completed.unread {
             return Err(self.failed(failure));
         }
@@ -182,7 +182,7 @@ impl Host for GuestHost {
         let (deeper, context) = (self.deeper(), self.context());
         let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, &context);
         let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
-        self.counts.add_tokens(&used);
+        self.counts.add_judge(&used);
         Ok(vectors)
     }
 

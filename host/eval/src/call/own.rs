@@ -16,7 +16,7 @@ use crate::answer::{Completed, believable, believable_cost, token_usage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
 use crate::private_door::Purpose;
-use crate::record::{TestCase, TokenUsage};
+use crate::record::{GraderUsage, TestCase};
 use crate::script::exchange::{Embedded, Stated};
 use crate::script::outside::{call, command_call};
 use crate::script::{CodeResult, Fault, Runnable, argument, made, runnable};
@@ -97,14 +97,14 @@ impl CallScope {
         own: &Own,
         inputs: Vec<String>,
         identity: &CallContext,
-    ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
+    ) -> Result<(Vec<Vec<f32>>, GraderUsage), CallFailure> {
         let count = inputs.len();
         if count > MOST_VECTORS {
             let why = format!("{count} texts at once; it is given {MOST_VECTORS}");
             return Err(failed(target, &why));
         }
         let mut vectors = Vec::with_capacity(count);
-        let mut used = TokenUsage::default();
+        let mut used = GraderUsage::default();
         for input in inputs {
             let asked = OwnRequest::for_vector(target, own, input);
             let told = self.tell_own(grader, target, own, &asked, identity).await;
@@ -122,11 +122,9 @@ impl CallScope {
                 Said::by_answer(embedded.cost_usd),
             );
             let counts = told.counts;
-            used.add(&token_usage(
-                &embedded.usage,
-                counts.is_cached(),
-                counts.attempts(),
-            ));
+            let cached = counts.is_cached();
+            let tokens = token_usage(&embedded.usage, cached, counts.attempts());
+            used.add(&GraderUsage::of(tokens, embedded.cost_usd, cached));
             vectors.push(embedded.vector);
         }
         Ok((vectors, used))

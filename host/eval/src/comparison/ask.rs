@@ -19,7 +19,7 @@ use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
-use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};
+use crate::record::{CaseRecord, ComponentRecord, GraderUsage, GradingRecord};
 use crate::request::{json, text};
 use crate::stop::{Stop, within};
 
@@ -62,7 +62,7 @@ pub(crate) async fn compare(
 }
 
 /// What each answer gets, and what asking used.
-type AskedGrades = Result<(BTreeMap<u32, ComponentRecord>, TokenUsage), CallFailure>;
+type AskedGrades = Result<(BTreeMap<u32, ComponentRecord>, GraderUsage), CallFailure>;
 
 async fn make(
     scope: &CallScope,
@@ -81,7 +81,10 @@ async fn make(
                 Some((*column, record.grading_result.clone()?))
             };
             let rows: Vec<(u32, GradingRecord)> = answers.iter().filter_map(graded).collect();
-            Ok((highest(rule, &rows, &assertion.json), TokenUsage::default()))
+            Ok((
+                highest(rule, &rows, &assertion.json),
+                GraderUsage::default(),
+            ))
         }
         Winner::Judged => judged(scope, case, comparison, answers).await,
     }
@@ -103,11 +106,11 @@ async fn judged(
         repeat_index: case.repeat_index,
         ..CallContext::new(format!("{case_id}/{}", assertion.kind))
     };
-    let (result, tokens) = scope
+    let (result, used) = scope
         .evaluate(grader, assertion.judges, &input, &identity)
         .await;
     let grade = result?;
-    Ok((apart(comparison, grade, answers), tokens))
+    Ok((apart(comparison, grade, answers), used))
 }
 
 fn input(
@@ -188,18 +191,18 @@ pub(crate) fn verdict(
     made: AskedGrades,
 ) -> Verdict {
     let assertion = &comparison.assertion;
-    let (components, tokens) = made.unwrap_or_else(|failure| {
+    let (components, used) = made.unwrap_or_else(|failure| {
         let component = ungraded(assertion, failure);
         let all = answers
             .iter()
             .map(|(column, _)| (*column, component.clone()));
-        (all.collect(), TokenUsage::default())
+        (all.collect(), GraderUsage::default())
     });
     let vars = answers.first().map(|(_, record)| &*record.vars);
     Verdict {
         components,
         weight: assertion.weight,
         metric: vars.and_then(|vars| assertion.render_metric(vars)),
-        tokens,
+        used,
     }
 }

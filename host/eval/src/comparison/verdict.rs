@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::failure::FailureCode;
 use crate::grading::NamedScores;
 use crate::record::{
-    BeforeComparison, CaseRecord, ComponentRecord, Conclusion, GradingRecord, TokenUsage,
+    BeforeComparison, CaseRecord, ComponentRecord, Conclusion, GraderUsage, GradingRecord,
 };
 
 /// What one comparison said of the answers of a row.
@@ -28,8 +28,8 @@ pub(crate) struct Verdict {
     pub(crate) weight: f64,
     /// Rendered.
     pub(crate) metric: Option<String>,
-    /// What asking cost; counted in the first column.
-    pub(crate) tokens: TokenUsage,
+    /// What asking took; counted in the first column.
+    pub(crate) used: GraderUsage,
 }
 
 /// Notes in a graded record what it is before it is compared. Records without a grade have
@@ -42,7 +42,7 @@ pub(crate) fn open(record: &mut CaseRecord) {
             reason: grading.reason.clone(),
             named_scores: grading.named_scores.clone(),
             named_score_weights: grading.named_score_weights.clone(),
-            tokens_used: grading.tokens_used,
+            used: grading.used,
             components: grading.component_results.len(),
             among: 0,
         });
@@ -68,7 +68,7 @@ pub(crate) fn reopened(mut record: CaseRecord) -> Option<CaseRecord> {
         reason: before.reason.clone(),
         named_scores: before.named_scores.clone(),
         named_score_weights: before.named_score_weights.clone(),
-        tokens_used: before.tokens_used,
+        used: before.used,
         component_results: std::mem::take(&mut grading.component_results),
         before_comparison: Some(before),
         by_people: grading.by_people.take(),
@@ -113,7 +113,7 @@ pub(crate) fn settled(mut record: CaseRecord, verdicts: &[Verdict]) -> CaseRecor
         }
         component.pass |= !counts;
         if verdict.components.keys().next() == Some(&column) {
-            grading.tokens_used.add(&verdict.tokens);
+            grading.used.add(&verdict.used);
         }
         grading.component_results.push(component);
     }

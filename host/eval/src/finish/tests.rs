@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 use crate::fixture;
 use crate::record::samples;
-use crate::record::{GradingRecord, TokenUsage};
+use crate::record::{GraderUsage, GradingRecord};
 
 const ALONE: &str = "prompts: [p]\nproviders: [echo]";
 const COMPARED: &str = "prompts: [p, q]\nproviders: [echo]\ntests: [{ assert: [{ type: equals, value: p }, { type: max-score }] }]";
@@ -54,9 +54,10 @@ fn graded() -> CaseRecord {
             reason: "fine".to_owned(),
             named_scores: serde_json::Map::new(),
             named_score_weights: serde_json::Map::new(),
-            tokens_used: TokenUsage::default(),
+            used: GraderUsage::default(),
             component_results: Vec::new(),
             before_comparison: None,
+            by_people: None,
         }),
         ..samples::record(0)
     }

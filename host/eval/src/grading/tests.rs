@@ -53,7 +53,7 @@ fn grade(checks: &[Check], threshold: Option<f64>, grades: Vec<Graded>) -> CaseG
         checks,
         threshold,
         grades,
-        TokenUsage::default(),
+        GraderUsage::default(),
         str::to_owned,
     )
 }

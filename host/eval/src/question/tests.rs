@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::record::samples::record;
-use crate::record::{GradingRecord, TokenUsage};
+use crate::record::{GraderUsage, GradingRecord};
 
 fn question(most: Option<u64>) -> Question {
     Question {
@@ -44,7 +44,7 @@ fn ended(outcome: Outcome, said: &Value) -> CaseRecord {
         named_score_weights: Map::new(),
         before_comparison: None,
         by_people: None,
-        tokens_used: TokenUsage::default(),
+        used: GraderUsage::default(),
         component_results: vec![component],
     });
     record.token_usage.total = 100;

@@ -11,7 +11,8 @@ use crate::paged::{OfCase, Paged};
 use crate::runs::{Outcome, Store};
 
 const QUESTION: &str = "
-SELECT test_idx, prompt_idx, outcome, score, latency_ms, cost_usd, input_tokens, output_tokens, cached
+SELECT test_idx, prompt_idx, outcome, score, latency_ms, cost_usd, input_tokens, output_tokens, cached,
+       grading_usd, saved_usd
 FROM rows WHERE run = ?1";
 
 /// The figures of one case; see [`Row`](crate::Row).
@@ -24,6 +25,8 @@ pub struct Figure {
     pub score: f64,
     pub latency_ms: Option<u64>,
     pub cost_usd: Option<f64>,
+    pub grading_usd: Option<f64>,
+    pub saved_usd: Option<f64>,
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cached: bool,
@@ -71,6 +74,8 @@ fn figure(row: &rusqlite::Row<'_>) -> rusqlite::Result<Figure> {
         score: row.get::<_, Option<f64>>(3)?.unwrap_or(f64::NAN),
         latency_ms: count(4)?,
         cost_usd: row.get(5)?,
+        grading_usd: row.get(9)?,
+        saved_usd: row.get(10)?,
         input_tokens: count(6)?,
         output_tokens: count(7)?,
         cached: row.get(8)?,

@@ -22,8 +22,12 @@ pub struct Row {
     pub score: f64,
     /// How long the provider took, in milliseconds. Above 2^63 - 1 it is stored as that.
     pub latency_ms: Option<u64>,
-    /// What the case cost, in US dollars; a NaN is stored as unknown.
+    /// What was paid for the case, in US dollars; a NaN is stored as unknown.
     pub cost_usd: Option<f64>,
+    /// The part of it that grading took.
+    pub grading_usd: Option<f64>,
+    /// What it would have cost beyond that without a cache.
+    pub saved_usd: Option<f64>,
     /// Tokens read by the model. Above 2^63 - 1 it is stored as that.
     pub input_tokens: Option<u64>,
     /// Tokens written by the model. Above 2^63 - 1 it is stored as that.

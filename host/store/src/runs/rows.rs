@@ -11,7 +11,7 @@ use crate::paged::{OfCase, Paged};
 
 pub(super) const QUESTION: &str = "
 SELECT test_idx, prompt_idx, row_id, outcome, score, latency_ms, cost_usd, input_tokens,
-       output_tokens, cached, records.json, identity
+       output_tokens, cached, records.json, identity, grading_usd, saved_usd
 FROM rows LEFT JOIN records ON records.key = rows.record
 WHERE run = ?1";
 
@@ -96,6 +96,8 @@ impl OfCase for Row {
                 score: row.get::<_, Option<f64>>(4)?.unwrap_or(f64::NAN),
                 latency_ms: row.get::<_, Option<i64>>(5)?.map(i64::cast_unsigned),
                 cost_usd: row.get(6)?,
+                grading_usd: row.get(12)?,
+                saved_usd: row.get(13)?,
                 input_tokens: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
                 output_tokens: row.get::<_, Option<i64>>(8)?.map(i64::cast_unsigned),
                 cached: row.get(9)?,

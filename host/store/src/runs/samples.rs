@@ -99,6 +99,8 @@ pub(crate) fn row(test_idx: u32, prompt_idx: u32) -> Row {
         score: 1.0,
         latency_ms: Some(12),
         cost_usd: Some(0.000_25),
+        grading_usd: Some(0.000_05),
+        saved_usd: Some(0.000_1),
         input_tokens: Some(7),
         output_tokens: None,
         cached: false,

@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x5255_4E52;
 /// The formats of `runs.db`.
 pub(super) const RUNS: Schema = Schema {
     application_id: APPLICATION_ID,
-    migrations: &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4],
+    migrations: &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5],
 };
 
 /// AUTOINCREMENT: the key of a deleted run is never given to another one, so that nothing that
@@ -96,4 +96,12 @@ CREATE TABLE lane_samples (
     refused   INTEGER NOT NULL,
     PRIMARY KEY (run, at_ms, lane)
 ) STRICT, WITHOUT ROWID;
+";
+
+/// What grading took of a case's cost, and what the cache saved. Rows before say of an answer out of the cache
+/// what it had cost another run.
+const FORMAT_5: &str = "
+ALTER TABLE rows ADD COLUMN grading_usd REAL;
+ALTER TABLE rows ADD COLUMN saved_usd REAL;
+UPDATE rows SET saved_usd = cost_usd, cost_usd = 0 WHERE cached <> 0 AND cost_usd IS NOT NULL;
 ";

@@ -22,9 +22,9 @@ use crate::error::{StoreError, WriterFailure};
 
 const PUT_ROW: &str = "
 INSERT OR REPLACE INTO rows (run, test_idx, prompt_idx, record, row_id, outcome, score,
-                             latency_ms, cost_usd, input_tokens, output_tokens, cached, identity)
+                             latency_ms, cost_usd, grading_usd, saved_usd, input_tokens, output_tokens, cached, identity)
 VALUES (:run, :test_idx, :prompt_idx, :record, :row_id, :outcome, :score,
-        :latency_ms, :cost_usd, :input_tokens, :output_tokens, :cached, :identity)";
+        :latency_ms, :cost_usd, :grading_usd, :saved_usd, :input_tokens, :output_tokens, :cached, :identity)";
 
 const RECORD_OF: &str =
     "SELECT record FROM rows WHERE run = ?1 AND test_idx = ?2 AND prompt_idx = ?3";
@@ -282,6 +282,8 @@ fn write_group(connection: &mut Connection, run: i64, group: &[Row]) -> rusqlite
                 ":score": row.score,
                 ":latency_ms": row.latency_ms.map(signed),
                 ":cost_usd": row.cost_usd,
+                ":grading_usd": row.grading_usd,
+                ":saved_usd": row.saved_usd,
                 ":input_tokens": row.input_tokens.map(signed),
                 ":output_tokens": row.output_tokens.map(signed),
                 ":cached": row.cached,

@@ -54,6 +54,8 @@ fn row(case: PlannedCase, content: u32, tried: bool) -> Row {
         score: f64::from(content),
         latency_ms: None,
         cost_usd: None,
+        grading_usd: None,
+        saved_usd: None,
         input_tokens: None,
         output_tokens: None,
         cached: false,

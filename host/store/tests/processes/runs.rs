@@ -22,6 +22,8 @@ fn row(number: u32) -> Row {
         score: f64::from(number) / 8.0,
         latency_ms: Some(number.into()),
         cost_usd: None,
+        grading_usd: None,
+        saved_usd: None,
         input_tokens: Some(1),
         output_tokens: Some(2),
         cached: number.is_multiple_of(2),

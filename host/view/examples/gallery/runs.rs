@@ -227,6 +227,8 @@ fn row(day: u32, test: u32, column: u32) -> Row {
         score,
         latency_ms: (outcome != Outcome::Error).then_some(latency),
         cost_usd: Some((input + output * 4) as f64 * 1.5e-7),
+        grading_usd: None,
+        saved_usd: None,
         input_tokens: Some(input),
         output_tokens: Some(output),
         cached: false,

@@ -11,7 +11,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use runner_store::{Annotation, LaneMoment, LaneSample, Outcome, RunEnd, RunStatus};
+use runner_store::{Annotation, LaneMoment, LaneSample, Outcome, Row, RunEnd, RunStatus};
 use serde_json::Value;
 use served::{Served, ask, row};
 
@@ -65,6 +65,26 @@ fn only_the_browser_that_was_sent_here_gets_anything() {
         );
     }
     assert_eq!(served.store.runs(9).unwrap().len(), 2);
+}
+
+#[test]
+fn figures_say_what_grading_took_and_what_the_cache_saved() {
+    let served = Served::new();
+    let writer = served.store.begin_run(served::new_run("run-3", 3)).unwrap();
+    for (test, cost, grading, saved) in [(0, 0.5, Some(0.25), None), (1, 0.0, None, Some(0.75))] {
+        let row = Row {
+            cost_usd: Some(cost),
+            grading_usd: grading,
+            saved_usd: saved,
+            ..row("run-3", test, 0, Outcome::Passed)
+        };
+        writer.push(row).unwrap();
+    }
+    writer.flush().unwrap();
+    let figures = served.get("/runs/run-3");
+    let told = "$0.500000<small>$0.250000 for grading</small><small>$0.750000 saved</small></td>";
+    assert!(figures.contains(told), "{figures}");
+    assert!(served.get("/").contains("$0.500000"));
 }
 
 #[test]

@@ -125,20 +125,7 @@ pub(crate) fn ask(port: u16, head: &str, body: &str) -> Answer {
 }
 
 fn fill(store: &Store, id: &str, at: i64, outcome: impl Fn(u32) -> Outcome) {
-    let columns = json!([{ "provider": "model-a", "label": "p", "raw": "Say {{x}}" }, { "provider": "<b>model-b", "label": "p", "raw": "Say {{x}}" }]);
-    let writer = store
-        .begin_run(NewRun {
-            id: id.to_owned(),
-            created_at_ms: at,
-            description: Some("greetings <i>".to_owned()),
-            tags_json: r#"{"team":"blue"}"#.to_owned(),
-            config_json: "{}".to_owned(),
-            columns_json: columns.to_string(),
-            plugins_json: "[]".to_owned(),
-            options_json: r#"{"total":60}"#.to_owned(),
-            seed: 0,
-        })
-        .unwrap();
+    let writer = store.begin_run(new_run(id, at)).unwrap();
     for test in 0..30 {
         for column in 0..2 {
             writer.push(row(id, test, column, outcome(test))).unwrap();
@@ -152,6 +139,21 @@ fn fill(store: &Store, id: &str, at: i64, outcome: impl Fn(u32) -> Outcome) {
             summary_json,
         })
         .unwrap();
+}
+
+pub(crate) fn new_run(id: &str, at: i64) -> NewRun {
+    let columns = json!([{ "provider": "model-a", "label": "p", "raw": "Say {{x}}" }, { "provider": "<b>model-b", "label": "p", "raw": "Say {{x}}" }]);
+    NewRun {
+        id: id.to_owned(),
+        created_at_ms: at,
+        description: Some("greetings <i>".to_owned()),
+        tags_json: r#"{"team":"blue"}"#.to_owned(),
+        config_json: "{}".to_owned(),
+        columns_json: columns.to_string(),
+        plugins_json: "[]".to_owned(),
+        options_json: r#"{"total":60}"#.to_owned(),
+        seed: 0,
+    }
 }
 
 pub(crate) fn row(id: &str, test: u32, column: u32, outcome: Outcome) -> Row {
@@ -179,6 +181,8 @@ pub(crate) fn row(id: &str, test: u32, column: u32, outcome: Outcome) -> Row {
         score: if passed { 1.0 } else { 0.0 },
         latency_ms: Some(u64::from(test * 10)),
         cost_usd: Some(0.001),
+        grading_usd: None,
+        saved_usd: None,
         input_tokens: Some(3),
         output_tokens: Some(4),
         cached: false,

@@ -38,7 +38,7 @@ impl Ended {
             outcome: record.conclusion.outcome(),
             score: record.conclusion.score(),
             latency_ms: response.map(|_| record.latency_ms),
-            cost: record.cost,
+            cost: record.costs().priced(),
             output: hash(response.map(|response| response.output.to_string())),
             prompt: hash(&record.prompt.raw),
             grader: hash(grader(&record.test_case)),

@@ -6,8 +6,8 @@
 //! never graded, which is an error here.
 
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, Conclusion, GradingRecord, Outcome, PromptRecord, ProviderRef,
-    ResponseRecord, TokenUsage,
+    CaseRecord, ComponentRecord, Conclusion, GraderUsage, GradingRecord, Outcome, PromptRecord,
+    ProviderRef, ResponseRecord, TokenUsage,
 };
 use runner_store::Annotation;
 use serde_json::{Map, Value};
@@ -187,7 +187,10 @@ fn grading(value: &Value) -> Option<GradingRecord> {
         reason: text(value.get("reason")),
         named_scores: map(&value["namedScores"]),
         named_score_weights: map(&value["namedScoreWeights"]),
-        tokens_used: usage(&value["tokensUsed"]),
+        used: GraderUsage {
+            tokens_used: usage(&value["tokensUsed"]),
+            ..GraderUsage::default()
+        },
         component_results: components.map(component).collect(),
         before_comparison: serde_json::from_value(value["beforeComparison"].clone()).ok(),
         by_people: serde_json::from_value(value["byPeople"].clone()).ok(),

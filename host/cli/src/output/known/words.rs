@@ -14,7 +14,7 @@ use crate::output::instant;
 use crate::output::txt::RULE;
 
 /// What lines of a case begin with, below the first two, that are not indented.
-const OF_CASES: [&str; 11] = [
+const OF_CASES: [&str; 12] = [
     "Repeat ",
     "Description: ",
     "Question ",
@@ -25,6 +25,7 @@ const OF_CASES: [&str; 11] = [
     "Answer (",
     "Error:",
     "Assertions:",
+    "Assertions (",
     "Produced by:",
 ];
 /// What lines of the sums begin with.

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::record::Outcome;
 use crate::record::samples::record as sample;
+use crate::record::{Outcome, TokenUsage};
 
 /// A graded record in this column whose assertions gave these scores; a score of 0 fails.
 fn graded(column: u32, scores: &[f64]) -> CaseRecord {
@@ -27,7 +27,7 @@ fn graded(column: u32, scores: &[f64]) -> CaseRecord {
         reason: "as graded".to_owned(),
         named_scores: serde_json::Map::new(),
         named_score_weights: serde_json::Map::new(),
-        tokens_used: TokenUsage::default(),
+        used: GraderUsage::default(),
         component_results: scores.iter().map(component).collect(),
         before_comparison: None,
         by_people: None,
@@ -54,10 +54,14 @@ fn verdict(columns: &[u32], winner: Option<u32>) -> Verdict {
         components: columns.iter().map(component).collect(),
         weight: 1.0,
         metric: None,
-        tokens: TokenUsage {
-            total: 7,
-            ..TokenUsage::default()
-        },
+        used: GraderUsage::of(
+            TokenUsage {
+                total: 7,
+                ..TokenUsage::default()
+            },
+            Some(0.5),
+            false,
+        ),
     }
 }
 
@@ -65,7 +69,7 @@ fn tokens(record: &CaseRecord) -> u64 {
     record
         .grading_result
         .as_ref()
-        .map_or(0, |it| it.tokens_used.total)
+        .map_or(0, |it| it.used.tokens_used.total)
 }
 
 /// With how many it was compared; nothing of one that never will be.

@@ -302,13 +302,16 @@ fn a_file_of_the_first_format_keeps_its_rows() {
         .raw()
         .execute_batch(
             "ALTER TABLE rows DROP COLUMN identity; ALTER TABLE runs DROP COLUMN note; \
-             DROP TABLE annotations; DROP TABLE lane_samples; PRAGMA user_version = 1",
+             DROP TABLE annotations; DROP TABLE lane_samples; ALTER TABLE rows DROP COLUMN grading_usd; \
+             ALTER TABLE rows DROP COLUMN saved_usd; PRAGMA user_version = 1",
         )
         .unwrap();
     let store = crate::runs::Store::open(fresh.store.path(), OpenOptions::default()).unwrap();
     let found: Vec<_> = store.rows("run").unwrap().map(Result::unwrap).collect();
     let old = |row: Row| Row {
         identity: None,
+        grading_usd: None,
+        saved_usd: None,
         ..row
     };
     assert_eq!(found, [old(row(0, 0)), old(row(1, 0))]);

@@ -378,3 +378,49 @@ fn a_list_has_the_beginnings_of_texts_and_one_run_is_told_whole() {
     let end_of_it = &description[description.len() - 4_100..];
     assert_eq!(fresh.store.search_runs(end_of_it, 0, 9).unwrap().len(), 2);
 }
+
+#[test]
+fn what_came_out_of_the_cache_before_it_was_told_apart_cost_its_run_nothing() {
+    let fresh = Fresh::new();
+    let rows = [
+        (0, Some(0.5), false),
+        (1, Some(0.25), true),
+        (2, None, true),
+    ];
+    fresh.finished(
+        "run",
+        1,
+        rows.map(|(test_idx, cost_usd, cached)| Row {
+            cost_usd,
+            grading_usd: None,
+            saved_usd: None,
+            cached,
+            ..row(test_idx, 0)
+        }),
+    );
+    // As a file of the format before.
+    let back = "ALTER TABLE rows DROP COLUMN grading_usd; ALTER TABLE rows DROP COLUMN saved_usd; \
+                PRAGMA user_version = 4;";
+    fresh.raw().execute_batch(back).unwrap();
+    let store = Store::open(fresh.store.path(), OpenOptions::default()).unwrap();
+    let costs = |row: Row| (row.cost_usd, row.grading_usd, row.saved_usd);
+    let read: Vec<_> = store
+        .rows("run")
+        .unwrap()
+        .map(|row| costs(row.unwrap()))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            (Some(0.5), None, None),
+            (Some(0.0), None, Some(0.25)),
+            (None, None, None)
+        ]
+    );
+    let sums: f64 = store
+        .figures("run")
+        .unwrap()
+        .filter_map(|it| it.unwrap().saved_usd)
+        .sum();
+    assert_eq!(sums.to_bits(), 0.25_f64.to_bits());
+}

@@ -50,6 +50,8 @@ fn any_row() -> impl Strategy<Value = Row> {
                 score,
                 latency_ms: tokens.0,
                 cost_usd,
+                grading_usd: cost_usd.filter(|_| cached),
+                saved_usd: cost_usd.filter(|_| !cached),
                 input_tokens: tokens.1,
                 output_tokens: tokens.2,
                 cached,

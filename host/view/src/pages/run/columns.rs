@@ -87,7 +87,7 @@ fn row(head: &Markup, tally: &Tally) -> Markup {
             td.n { (figures::count(tally.not_run())) }
             td.n { (score(tally.score())) }
             td.n { (figures::count(tally.input_tokens)) ", " (figures::count(tally.output_tokens)) }
-            td.n { (tally.cost.map_or("–".to_owned(), figures::dollars)) }
+            td.n { (tally.cost.map_or("–".to_owned(), figures::dollars)) @for part in tally.cost_parts() { small { (part) } } }
             td.n { (figures::count(tally.cached)) }
             td.n { (ms(50.0)) }
             td.n { (ms(95.0)) }

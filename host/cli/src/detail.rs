@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_eval::record::{CaseRecord, ComponentRecord, Provenance, ResponseRecord};
+use runner_store::Annotation;
 use serde_json::Value;
 
 use crate::figures;
@@ -37,6 +38,10 @@ pub(crate) fn render(record: &CaseRecord) -> String {
             text.block(&assertion(component));
         }
         text.block(&format!("→ {}", grading.reason));
+    }
+    if let Some(annotation) = &record.annotation {
+        text.title("A person said");
+        text.block(&said(annotation));
     }
     if let Some(provenance) = &record.provenance {
         text.title("Produced by");
@@ -132,6 +137,23 @@ pub(crate) fn cost_of_answer(record: &CaseRecord) -> Option<String> {
 /// What was paid for its grade, if that is known.
 pub(crate) fn cost_of_grading(record: &CaseRecord) -> Option<String> {
     record.costs().grading.map(figures::dollars)
+}
+
+/// What a person said of a case: a line of thumb, score and label, and the comment; not made safe to show.
+pub(crate) fn said(annotation: &Annotation) -> String {
+    let Annotation {
+        thumb,
+        score,
+        label,
+        comment,
+    } = annotation;
+    let thumb = thumb.map(|up| if up { "thumb up" } else { "thumb down" }.to_owned());
+    let score = score.map(|score| format!("score {}", figures::number(score)));
+    let facts = [thumb, score, label.clone()];
+    let facts: Vec<String> = facts.into_iter().flatten().collect();
+    let facts = Some(facts.join(" · ")).filter(|facts| !facts.is_empty());
+    let lines: Vec<String> = facts.into_iter().chain(comment.clone()).collect();
+    lines.join("\n")
 }
 
 /// What one assertion said, and its parts; not made safe to show.
@@ -265,19 +287,27 @@ Produced by:
     }
 
     #[test]
-    fn what_the_cache_saved_and_judges_cost_is_told() {
+    fn what_the_cache_and_judges_cost_and_what_a_person_said_is_told() {
         let mut record = record(0, 0, Outcome::Passed, "yes");
         let answer = record.response.as_mut().expect("it answered");
         answer.cached = true;
         let grading = record.grading_result.as_mut().expect("it is graded");
         (grading.used.cost, grading.used.incurred_cost) = (Some(0.25), Some(0.25));
+        record.annotation = Some(Annotation {
+            thumb: Some(false),
+            score: Some(0.5),
+            label: Some("tone\u{1b}[2J".to_owned()),
+            comment: Some("curt".to_owned()),
+        });
         let text = render(&record);
         for lines in [
             "\nAnswer (15 tokens (10 in, 5 out), cached, $0.001000 saved):\n",
             "\nAssertions ($0.250000 for grading):\n",
+            "\nA person said:\n  thumb down · score 0.5 · tone␛[2J\n  curt\n",
         ] {
             assert!(text.contains(lines), "{text}");
         }
+        assert_eq!(said(&Annotation::default()), "");
     }
 
     #[test]

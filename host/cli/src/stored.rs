@@ -154,9 +154,11 @@ impl StoredRun {
         let columns = 0..self.columns.len() as u32;
         let columns = columns.filter(move |idx| column.is_none_or(|only| only == *idx));
         let rows = self.store.rows_by_key(&self.info.id)?;
+        let said = self.said()?;
         let found = columns.filter_map(move |column| rows.row(test_idx, column).transpose());
-        Ok(found.map(|row| {
-            serde_json::from_str(&row?.record_json).context("a stored record is damaged")
+        Ok(found.map(move |row| {
+            let text = annotated(row?, &said)?;
+            serde_json::from_str(&text).context("a stored record is damaged")
         }))
     }
 

@@ -32,6 +32,9 @@ const MAX_NAMES: usize = 1_000;
 /// The heading of the variables that have none.
 const OTHER_VARS: &str = "Other variables";
 
+/// The headings of what a person said beside the comment; only where somebody did.
+const RATING: [&str; 3] = ["Thumb", "Human Score", "Label"];
+
 /// Writes the lines; `raw`: every text as it is.
 ///
 /// # Errors
@@ -174,6 +177,8 @@ struct Headings {
     other_vars: bool,
     /// Metrics by column of the results.
     metrics: Vec<IndexSet<String>>,
+    /// Whether a person said more of a case than a comment.
+    rated: bool,
     /// Tests of whose line all cells are quoted.
     quoted: HashSet<u32>,
 }
@@ -194,8 +199,9 @@ impl Headings {
                 add_names(metrics, &record.named_scores, before + room);
                 room -= metrics.len() - before;
             }
+            headings.rated |= rating(&record).iter().any(|cell| !cell.is_empty());
             let mut line = headings.inputs(&record);
-            cells(&mut line, Some(&record), &IndexSet::new());
+            cells(&mut line, Some(&record), &IndexSet::new(), true);
             if matches!(quoting(&line), csv::QuoteStyle::Always) {
                 headings.quoted.insert(record.test_idx);
             }
@@ -214,7 +220,9 @@ impl Headings {
             line.push(format!("[{}] {}", column.provider, column.label));
             line.extend(["Status", "Score", "Named Scores"].map(str::to_owned));
             line.extend(metrics.iter().map(|metric| format!("Metric: {metric}")));
-            line.extend(["Grader Reason", "Comment"].map(str::to_owned));
+            let rating = RATING.iter().filter(|_| self.rated);
+            let last = rating.chain(&["Grader Reason", "Comment"]);
+            line.extend(last.map(ToString::to_string));
         }
         line
     }
@@ -252,7 +260,7 @@ impl Headings {
         self.pad(line, idx, file)?;
         if let Some(metrics) = self.metrics.get(idx).filter(|_| idx == line.columns) {
             let mut of_column = Vec::new();
-            cells(&mut of_column, Some(record), metrics);
+            cells(&mut of_column, Some(record), metrics, self.rated);
             file.cells(of_column)?;
             line.columns += 1;
         }
@@ -268,7 +276,7 @@ impl Headings {
     ) -> anyhow::Result<()> {
         for metrics in self.metrics.iter().take(before).skip(line.columns) {
             let mut of_column = Vec::new();
-            cells(&mut of_column, None, metrics);
+            cells(&mut of_column, None, metrics, self.rated);
             file.cells(of_column)?;
             line.columns += 1;
         }
@@ -330,9 +338,15 @@ fn is_number(cell: &str) -> bool {
 }
 
 /// Writes the cells of one case; empty ones where it was not run.
-fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet<String>) {
+fn cells(
+    line: &mut Vec<String>,
+    record: Option<&CaseRecord>,
+    metrics: &IndexSet<String>,
+    rated: bool,
+) {
     let Some(record) = record else {
-        line.extend(std::iter::repeat_n(String::new(), 6 + metrics.len()));
+        let rating = if rated { RATING.len() } else { 0 };
+        line.extend(vec![String::new(); 6 + rating + metrics.len()]);
         return;
     };
     let output = record
@@ -353,12 +367,23 @@ fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet
             .iter()
             .map(|metric| text_in(&record.named_scores, metric)),
     );
+    line.extend(rating(record).into_iter().filter(|_| rated));
     let grading = record.grading_result.as_ref();
     let reason = conclusion.error().or(grading.map(|it| &*it.reason));
     line.push(reason.unwrap_or_default().to_owned());
     // What a person said in the viewer; a fresh run has none.
     let comment = record.annotation.as_ref().and_then(|it| it.comment.clone());
     line.push(comment.unwrap_or_default());
+}
+
+/// What a person said of a case beside the comment; empty cells where nothing was said.
+fn rating(record: &CaseRecord) -> [String; 3] {
+    let said = record.annotation.clone().unwrap_or_default();
+    let thumb = said
+        .thumb
+        .map(|up| if up { "up" } else { "down" }.to_owned());
+    let score = said.score.map(|score| score.to_string());
+    [thumb, score, said.label].map(Option::unwrap_or_default)
 }
 
 /// promptfoo knows three; a spent budget is an error there, and so is what was stopped.

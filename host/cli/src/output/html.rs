@@ -371,6 +371,7 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
         "metadata": record.metadata.iter().map(|(name, value)| json!([shown(name), shown(&text_of(value))]))
             .collect::<Vec<_>>(),
         "assertions": components.map(|component| assertion(component, &shown)).collect::<Vec<_>>(),
+        "said": record.annotation.as_ref().map(|it| shown(&detail::said(it))),
         "facts": shown(&facts.join(" · ")),
     })
 }

@@ -180,10 +180,13 @@ impl Suite {
         let (suite, test) = (&self.name, attribute(test));
         let time = seconds(record.latency_ms);
         let head = format!("<testcase classname=\"{suite}\" name=\"{test}\" time=\"{time}\"");
-        match verdict(record, &run.summary.run_id).or_else(|| skipped(record)) {
-            None => format!("{head}/>\n"),
-            Some(body) => format!("{head}>\n{body}\n</testcase>\n"),
+        let verdict = verdict(record, &run.summary.run_id);
+        let beside = beside(record, verdict.is_none());
+        let body: Vec<String> = verdict.into_iter().chain(beside).collect();
+        if body.is_empty() {
+            return format!("{head}/>\n");
         }
+        format!("{head}>\n{}\n</testcase>\n", body.join("\n"))
     }
 }
 
@@ -208,13 +211,15 @@ fn not_run(out: &mut dyn Write, run: &Run<'_>, missing: u64) -> anyhow::Result<(
     Ok(())
 }
 
-/// What was not graded of a green case since its `when` did not hold, as an element; `None` if
-/// there is nothing.
-fn skipped(record: &CaseRecord) -> Option<String> {
+/// What was not graded of a green case since its `when` did not hold, and what a person said of any, as an
+/// element; `None` if there is nothing.
+fn beside(record: &CaseRecord, is_green: bool) -> Option<String> {
     let components = record.grading_result.iter();
     let components = components.flat_map(|grade| &grade.component_results);
-    let skipped = components.filter(|component| component.skipped);
-    let lines: Vec<String> = skipped.map(|it| cut(&detail::assertion(it))).collect();
+    let skipped = components.filter(|component| is_green && component.skipped);
+    let mut lines: Vec<String> = skipped.map(|it| cut(&detail::assertion(it))).collect();
+    let said = record.annotation.iter().map(detail::said);
+    lines.extend(said.map(|said| cut(&format!("A person said: {said}"))));
     let text = content(&lines.join("\n"));
     (!lines.is_empty()).then(|| format!("<system-out>{text}</system-out>"))
 }

@@ -17,6 +17,7 @@ use crate::report;
 use crate::thresholds;
 use crate::visible;
 
+mod people;
 mod worst;
 
 pub(crate) use worst::{Bad, worst};
@@ -61,6 +62,7 @@ pub(crate) fn text(run: &Run<'_>) -> anyhow::Result<String> {
     if let Some(against) = run.against {
         compared(&mut text, against);
     }
+    add_if_room(&mut text, &people::told(run)?, "what people said");
     answers(&mut text, &bad);
     let [_, last] = MARKDOWN_MARKS;
     let _ = writeln!(text, "\n{last}");
@@ -110,6 +112,15 @@ fn table(text: &mut String, run: &Run<'_>) {
     if left_out > 0 {
         let columns = figures::counted(left_out as u64, "column is", "columns are");
         let _ = writeln!(text, "\n{columns} left out.");
+    }
+}
+
+/// Adds a part that a comment may have no room for.
+fn add_if_room(text: &mut String, part: &str, what: &str) {
+    if text.len() + part.len() <= MOST_BYTES {
+        text.push_str(part);
+    } else {
+        let _ = writeln!(text, "\nNo room for {what}.");
     }
 }
 

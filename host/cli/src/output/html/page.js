@@ -34,7 +34,7 @@
   // What the search looks through; made when it is first needed, since most cases never are.
   const words = (entry) => {
     if (entry.words === undefined) {
-      const parts = [entry.description, entry.output, entry.error, entry.errorCode, entry.reason, entry.prompt];
+      const parts = [entry.description, entry.output, entry.error, entry.errorCode, entry.reason, entry.prompt, entry.said];
       for (const [name, value] of entry.vars) parts.push(name, value);
       for (const [name, value] of entry.metadata) parts.push(name, value);
       for (const said of entry.assertions) parts.push(said.type, said.value, said.reason, said.metric);
@@ -79,6 +79,7 @@
       button.append(element("span", "clamp why", entry.reason.slice(0, 300)));
     }
     td.append(button);
+    if (entry.said) td.append(element("div", "clamp said", entry.said.slice(0, 300)));
     for (const [name, score] of entry.metrics.slice(0, 8)) {
       td.append(element("span", "pill", name.slice(0, 60) + " " + score.toFixed(2)));
     }
@@ -189,6 +190,7 @@
       parts.push(element("h3", "", "Assertions"), ...entry.assertions.map(assertion));
     }
     section("Reason", entry.reason);
+    section("A person said", entry.said);
     const listed = (pairs, told) => (pairs.length ? pairs.map(([name, value]) => name + " = " + told(value)).join("\n") : null);
     section("Metrics", listed(entry.metrics, (score) => score.toFixed(3)));
     section("Metadata", listed(entry.metadata, (value) => value));

@@ -14,7 +14,7 @@ use crate::output::instant;
 use crate::output::txt::RULE;
 
 /// What lines of a case begin with, below the first two, that are not indented.
-const OF_CASES: [&str; 12] = [
+const OF_CASES: [&str; 13] = [
     "Repeat ",
     "Description: ",
     "Question ",
@@ -26,6 +26,7 @@ const OF_CASES: [&str; 12] = [
     "Error:",
     "Assertions:",
     "Assertions (",
+    "A person said:",
     "Produced by:",
 ];
 /// What lines of the sums begin with.

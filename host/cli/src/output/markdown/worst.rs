@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use runner_eval::record::{CaseRecord, Outcome};
 
+use crate::detail;
 use crate::findings::{about, reasons, text_of};
 use crate::output::Run;
 use crate::visible;
@@ -111,6 +112,8 @@ fn bad(record: &CaseRecord, rank: Rank) -> Bad {
         answer.map(|response| visible::cut(&text_of(&response.output), ANSWER_CHARS).into_owned()),
     );
     section(&mut body, "Why", reasons.iter().cloned());
+    let said = record.annotation.iter().map(detail::said);
+    section(&mut body, "A person said", said);
     Bad {
         title: format!("test {row}, column {column}: {word}"),
         score: rank.score,

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use runner_eval::record::Provenance;
+use runner_store::Annotation;
 
 use super::*;
 
@@ -323,6 +324,66 @@ fn a_summary_has_the_worst_answers_first_and_fits_into_a_comment() -> anyhow::Re
         "{text}"
     );
     assert!(text.ends_with("\n<!-- end of what runner generated -->\n"));
+    Ok(())
+}
+
+/// Of the first case it is said that it is bad, of the second that it is good.
+fn annotated() -> Kept {
+    let mut kept = kept();
+    kept.0[0].annotation = Some(Annotation {
+        thumb: Some(false),
+        score: Some(0.5),
+        label: Some("tone <b>".to_owned()),
+        comment: Some("too curt".to_owned()),
+    });
+    kept.0[1].annotation = Some(Annotation {
+        thumb: Some(true),
+        ..Annotation::default()
+    });
+    kept
+}
+
+#[test]
+fn what_people_said_is_in_every_file() -> anyhow::Result<()> {
+    let kept = annotated();
+    for (name, lines) in [
+        (
+            "out.txt",
+            &["\nA person said:\n  thumb down · score 0.5 · tone <b>\n  too curt\n"][..],
+        ),
+        (
+            "out.junit.xml",
+            &[
+                "<system-out>A person said: thumb down · score 0.5 · tone &lt;b&gt;\ntoo curt</system-out>\n</testcase>",
+                "</failure>\n<system-out>A person said: thumb up</system-out>\n</testcase>",
+            ],
+        ),
+        (
+            "out.md",
+            &[
+                "<p>2 cases, 1 thumb up, 1 thumb down, 1 × <code>tone &lt;b&gt;</code></p>",
+                "<li>test 0, column 0: <code>thumb down · score 0.5 · tone &lt;b&gt; too curt</code></li>",
+                "A person said:\n  thumb up\n",
+            ],
+        ),
+        (
+            "out.csv",
+            &[
+                "Metric: tone,Thumb,Human Score,Label,Grader Reason,Comment,[model-1] Hello,Status,Score,Named Scores,Thumb,Human Score,Label,Grader Reason,Comment\n",
+                ",0.5,down,0.5,tone <b>,Assertion passed,too curt,",
+                ",FAIL,0.00,,up,,,",
+                ",user 1,refused,ERROR,0.00,,,,,,refused,,,,,,,,,,\n",
+            ],
+        ),
+    ] {
+        let text = written(name, &kept)?;
+        for line in lines {
+            assert!(text.contains(line), "{line}\nin:\n{text}");
+        }
+    }
+    let page = written("out.html", &kept)?;
+    let said = "thumb down · score 0.5 · tone <b>\ntoo curt";
+    assert_eq!(data(&page)["cases"][0]["said"], said);
     Ok(())
 }
 

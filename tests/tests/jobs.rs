@@ -113,6 +113,29 @@ fn hostile_answers_are_text_in_a_summary_and_no_commands_to_a_job() {
     assert_snapshot!("annotations_of_a_job", finished.told());
 }
 
+/// A test at which every column fails hides no other.
+#[test]
+fn a_job_has_one_annotation_for_each_test() {
+    let config = "prompts: [a, b]\nproviders: [echo]\n\
+                  tests: [{ assert: [{ type: equals, value: c }] }, { assert: [{ type: equals, value: b }] }]\n";
+    let run = Run::new().config(config).env("GITHUB_ACTIONS", "true");
+    let finished = run.args(["eval", "--no-table"]).finish();
+    finished.expect_code(100);
+    let titles: Vec<&str> = finished
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("::error title=")?.split("::").next())
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "runner",
+            "test 0%2C column 0%3A FAIL (also column 1)",
+            "test 1%2C column 0%3A FAIL"
+        ]
+    );
+}
+
 fn id(finished: &Finished) -> String {
     let listed = finished.again().args(["list", "--json"]).finish();
     let id = listed.stdout_json()[0]["id"].clone();

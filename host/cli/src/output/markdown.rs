@@ -9,6 +9,8 @@
 
 use std::fmt::Write as _;
 
+use indexmap::IndexSet;
+
 use super::known::MARKDOWN_MARKS;
 use super::{Run, entity};
 use crate::figures;
@@ -26,6 +28,8 @@ pub(crate) use worst::{Bad, worst};
 const MOST_BYTES: usize = 60_000;
 /// Columns in the table.
 const MOST_COLUMNS: usize = 30;
+/// Metrics in the table of them.
+const MOST_METRICS: usize = 20;
 /// Thresholds that are told, those that are not held first.
 const MOST_THRESHOLDS: usize = 20;
 /// Answers that are shown.
@@ -58,6 +62,7 @@ pub(crate) fn text(run: &Run<'_>) -> anyhow::Result<String> {
     let bad = worst(run, MOST_ANSWERS)?;
     let mut text = head(run);
     table(&mut text, run);
+    add_if_room(&mut text, &metrics(run), "metrics");
     held(&mut text, run);
     if let Some(against) = run.against {
         compared(&mut text, against);
@@ -122,6 +127,38 @@ fn add_if_room(text: &mut String, part: &str, what: &str) {
     } else {
         let _ = writeln!(text, "\nNo room for {what}.");
     }
+}
+
+/// The mean of each metric in each column, and what was worked out of them; nothing where there are none.
+fn metrics(run: &Run<'_>) -> String {
+    let mut text = String::new();
+    let columns = run.summary.columns.iter().take(MOST_COLUMNS);
+    let names = columns.clone().flat_map(|(_, tally)| tally.metrics());
+    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
+    if names.is_empty() {
+        return text;
+    }
+    text.push_str("\n<table>\n<tr><th align=\"left\">metric</th>");
+    for idx in 0..columns.len() {
+        let _ = write!(text, "<th align=\"right\">({idx})</th>");
+    }
+    text.push_str("</tr>\n");
+    for name in names.iter().take(MOST_METRICS) {
+        let _ = write!(text, "<tr><td>{}</td>", code(name));
+        for (_, tally) in columns.clone() {
+            let value = tally.metric(name).map(figures::number);
+            let value = value.unwrap_or_else(|| "–".to_owned());
+            let _ = write!(text, "<td align=\"right\">{value}</td>");
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</table>\n");
+    let more = names.len().saturating_sub(MOST_METRICS);
+    if more > 0 {
+        let more = figures::counted(more as u64, "metric is", "metrics are");
+        let _ = writeln!(text, "\n{more} left out.");
+    }
+    text
 }
 
 fn align(side: Side) -> &'static str {

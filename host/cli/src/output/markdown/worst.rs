@@ -16,11 +16,13 @@ const ANSWER_CHARS: usize = 1_200;
 const VALUE_CHARS: usize = 200;
 /// Variables of a case.
 const MOST_VARS: usize = 10;
+/// Other columns that are named.
+const MOST_COLUMNS: usize = 8;
 
-/// A case that did not pass. Its texts are cut and safe to show.
+/// The case of a test that did worst. Its texts are cut and safe to show.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bad {
-    /// Its place and how it ended: `test 3, column 1: FAIL`.
+    /// Its place and how it ended, and which other columns did not pass: `test 3, column 1: FAIL (also column 0)`.
     pub(crate) title: String,
     pub(crate) score: f64,
     /// What it is, on one line.
@@ -58,13 +60,17 @@ impl Rank {
     }
 }
 
-/// The worst of a run, `most` at most, the worst first; of each test the worst column, since one fault of a test is
-/// often that of all its columns.
+/// The worst of a run, `most` at most, the worst first: one of each test, so that a test at which every column
+/// fails hides no other.
 ///
 /// # Errors
 /// When records can't be read.
 pub(crate) fn worst(run: &Run<'_>, most: usize) -> anyhow::Result<Vec<Bad>> {
-    let mut worst: Vec<Bad> = Vec::new();
+    let mut worst = Worst {
+        most,
+        found: Vec::new(),
+    };
+    let mut test: Option<BadTest> = None;
     for record in run.cases()? {
         let record = record?;
         if matches!(
@@ -74,27 +80,86 @@ pub(crate) fn worst(run: &Run<'_>, most: usize) -> anyhow::Result<Vec<Bad>> {
             continue;
         }
         let rank = Rank::of(&record);
-        if let Some(same) = worst
-            .iter()
-            .position(|bad| bad.rank.place.0 == rank.place.0)
-        {
-            if worst[same].rank.order(&rank) == Ordering::Less {
-                continue;
-            }
-            worst.remove(same);
+        if let Some(before) = test.take_if(|test| test.record.test_idx != record.test_idx) {
+            worst.add(&before);
         }
-        let at = worst.partition_point(|bad| bad.rank.order(&rank) == Ordering::Less);
-        if at < most {
-            worst.truncate(most - 1);
-            worst.insert(at, bad(&record, rank));
+        match &mut test {
+            Some(test) => test.add(record, rank),
+            None => {
+                test = Some(BadTest {
+                    columns: vec![record.prompt_idx],
+                    record,
+                    rank,
+                });
+            }
         }
     }
-    Ok(worst)
+    if let Some(last) = test {
+        worst.add(&last);
+    }
+    Ok(worst.found)
 }
 
-fn bad(record: &CaseRecord, rank: Rank) -> Bad {
+/// Those that did worst so far.
+struct Worst {
+    most: usize,
+    found: Vec<Bad>,
+}
+
+impl Worst {
+    fn add(&mut self, test: &BadTest) {
+        let rank = test.rank;
+        let is_worse = |bad: &Bad| bad.rank.order(&rank) == Ordering::Less;
+        let at = self.found.partition_point(is_worse);
+        if at < self.most {
+            self.found.truncate(self.most - 1);
+            self.found.insert(at, bad(test));
+        }
+    }
+}
+
+/// A test that did not pass somewhere.
+struct BadTest {
+    /// The columns in which it did not.
+    columns: Vec<u32>,
+    /// The worst of its cases.
+    record: CaseRecord,
+    rank: Rank,
+}
+
+impl BadTest {
+    fn add(&mut self, record: CaseRecord, rank: Rank) {
+        self.columns.push(record.prompt_idx);
+        if rank.order(&self.rank) == Ordering::Less {
+            (self.record, self.rank) = (record, rank);
+        }
+    }
+
+    /// The other columns, in words.
+    fn others(&self) -> String {
+        let others = self.columns.iter().filter(|it| **it != self.rank.place.1);
+        let others: Vec<String> = others.map(ToString::to_string).collect();
+        let (shown, more) = others.split_at(others.len().min(MOST_COLUMNS));
+        let columns = if others.len() == 1 {
+            "column"
+        } else {
+            "columns"
+        };
+        let shown = shown.join(", ");
+        match (others.len(), more.len()) {
+            (0, _) => String::new(),
+            (_, 0) => format!(" (also {columns} {shown})"),
+            (_, more) => format!(" (also {columns} {shown} and {more} more)"),
+        }
+    }
+}
+
+fn bad(test: &BadTest) -> Bad {
+    let BadTest { record, rank, .. } = test;
+    let rank = *rank;
     let (row, column) = rank.place;
     let word = record.conclusion.outcome().word();
+    let others = test.others();
     let reasons = reasons(record);
     let mut body = String::new();
     section(
@@ -115,7 +180,7 @@ fn bad(record: &CaseRecord, rank: Rank) -> Bad {
     let said = record.annotation.iter().map(detail::said);
     section(&mut body, "A person said", said);
     Bad {
-        title: format!("test {row}, column {column}: {word}"),
+        title: format!("test {row}, column {column}: {word}{others}"),
         score: rank.score,
         about: visible::line(&about(record)).into_owned(),
         body,

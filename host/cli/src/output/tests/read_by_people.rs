@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use runner_eval::record::Provenance;
+use runner_eval::record::{Conclusion, Provenance};
 use runner_store::Annotation;
 
 use super::*;
@@ -384,6 +384,34 @@ fn what_people_said_is_in_every_file() -> anyhow::Result<()> {
     let page = written("out.html", &kept)?;
     let said = "thumb down · score 0.5 · tone <b>\ntoo curt";
     assert_eq!(data(&page)["cases"][0]["said"], said);
+    Ok(())
+}
+
+#[test]
+fn a_summary_has_metrics_and_one_answer_of_each_test() -> anyhow::Result<()> {
+    let mut records: Vec<CaseRecord> = (0..3)
+        .map(|column| record(0, column, Outcome::Failed, &format!("no {column}")))
+        .collect();
+    records[1].conclusion = Conclusion::foreign(Outcome::Failed, -1.0, None);
+    records.push(record(1, 0, Outcome::Failed, "other"));
+    records.push(record(1, 1, Outcome::Error, "refused"));
+    let text = written("out.md", &Kept(records))?;
+    let titles: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("<details><summary>"))
+        .filter_map(|line| line.split_once(", score"))
+        .map(|(title, _)| title)
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "test 0, column 1: FAIL (also columns 0, 2)",
+            "test 1, column 0: FAIL (also column 1)"
+        ]
+    );
+    let metrics = "\n<table>\n<tr><th align=\"left\">metric</th><th align=\"right\">(0)</th><th align=\"right\">(1)</th></tr>\n\
+                   <tr><td><code>tone</code></td><td align=\"right\">0.5</td><td align=\"right\">–</td></tr>\n</table>\n";
+    assert!(text.contains(metrics), "{text}");
     Ok(())
 }
 

@@ -1,8 +1,11 @@
 //! The bar on a terminal. It redraws itself ten times a second, so that the clock moves and a
-//! stalled run looks stalled; what it shows is only set here, never drawn by the run's task.
+//! stalled run looks stalled; what it shows is only set here, never drawn by the run's task. A run that
+//! is over at once has none.
 
 use std::fmt::Write;
 use std::sync::PoisonError;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -15,41 +18,62 @@ use crate::talk::Talk;
 /// Redraws a second, at most.
 const REDRAWS: u8 = 10;
 
+/// Nobody could read a bar that is gone before.
+const AT_ONCE: Duration = Duration::from_millis(300);
+
 /// A bar below everything else on standard error, until it is dropped.
 pub(super) struct Bar {
     drawn: ProgressBar,
     talk: Talk,
+    /// Waits to show it, and ends with the sender.
+    curtain: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Bar {
     /// Shows a bar of `total` cases, and below it which lanes wait. They are looked at with
     /// each redraw, so that the time that is left goes down while nothing happens.
     pub(super) fn new(total: u64, waiting: &Shared, talk: &Talk) -> Self {
-        let target = ProgressDrawTarget::stderr_with_hz(REDRAWS);
+        let target = ProgressDrawTarget::hidden();
         let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style(waiting));
         bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS.into());
         talk.set_bar(Some(bar.clone()));
+        let (over, ended) = mpsc::channel();
+        let shown = bar.clone();
+        let thread = std::thread::spawn(move || {
+            if ended.recv_timeout(AT_ONCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr_with_hz(REDRAWS));
+            }
+        });
         Self {
             drawn: bar,
             talk: talk.clone(),
+            curtain: Some((over, thread)),
         }
     }
 
     /// Shows new counts.
     pub(super) fn show(&self, counts: Counts) {
-        // One text, so that no redraw between the two says more that passed than ended.
-        let (done, total) = (counts.done(), counts.total);
-        self.drawn.set_position(done);
-        self.drawn
-            .set_message(format!("{done}/{total} · {}", counts.words()));
+        // The message is drawn at once, the position with it.
+        self.drawn.set_position(counts.done());
+        self.drawn.set_message(message(counts));
     }
 }
 
 impl Drop for Bar {
     fn drop(&mut self) {
+        if let Some((over, thread)) = self.curtain.take() {
+            drop(over);
+            let _ = thread.join();
+        }
         self.talk.set_bar(None);
         self.drawn.finish_and_clear();
     }
+}
+
+/// All counts, so that none of them is drawn before the others.
+fn message(counts: Counts) -> String {
+    let (done, total) = (figures::count(counts.done()), figures::count(counts.total));
+    format!("{done}/{total} · {}", counts.words())
 }
 
 fn style(waiting: &Shared) -> ProgressStyle {
@@ -117,6 +141,25 @@ mod tests {
     fn nothing_is_foretold_before_the_first_case() {
         assert_eq!(left(0, Duration::from_secs(5)), "…");
         assert_eq!(left(1, Duration::from_millis(65_300)), "1 m 05 s left");
+    }
+
+    #[test]
+    fn what_has_ended_is_counted_by_one_text() {
+        let counts = Counts {
+            total: 1_200,
+            passed: 2,
+            failed: 1,
+            errors: 0,
+        };
+        let told = "3/1,200 · 2 passed, 1 failed, 0 errors";
+        assert_eq!(message(counts), told);
+        let bar = Bar::new(1_200, &Shared::default(), &Talk::new(false));
+        bar.show(counts);
+        assert_eq!(
+            (bar.drawn.message(), bar.drawn.position()),
+            (told.to_owned(), 3)
+        );
+        assert!(bar.drawn.is_hidden(), "nobody could read it yet");
     }
 
     #[test]

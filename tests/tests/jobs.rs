@@ -239,8 +239,8 @@ fn metrics_and_tests_with_a_word_are_shown() {
     shown(&["--grep", "x", "--test", "1"]).expect_code(2);
 }
 
-#[test]
-fn the_parts_of_a_run_make_the_whole() {
+/// A run, and the same in two parts.
+fn whole_and_parts() -> Finished {
     let whole = evaluated("thresholds: { passRate: 66 }\n", &["-o", "whole.json"]);
     whole.expect_code(0);
     for part in ["1/2", "2/2"] {
@@ -250,17 +250,21 @@ fn the_parts_of_a_run_make_the_whole() {
             .args(["eval", "--no-table", "--shard", part, "-o", &file]);
         run.finish();
     }
+    whole
+}
+
+fn merged(whole: &Finished, files: &[&str], more: &[&str]) -> Finished {
+    let merge = whole.again().args(["merge", "--no-table"]);
+    merge.args(files).args(more).finish()
+}
+
+#[test]
+fn the_parts_of_a_run_make_the_whole() {
+    let whole = whole_and_parts();
     let shard = &whole.json("part-2.json")["results"]["stats"]["shard"];
     assert_eq!(*shard, json!({ "index": 2, "count": 2, "rows": 2 }));
-    let merge = |files: &[&str], more: &[&str]| {
-        whole
-            .again()
-            .args(["merge", "--no-table"])
-            .args(files)
-            .args(more)
-            .finish()
-    };
-    let merged = merge(&["part-2.json", "part-1.json"], &["-o", "merged.json"]);
+    let order = ["part-2.json", "part-1.json"];
+    let merged = merged(&whole, &order, &["-o", "merged.json"]);
     assert_snapshot!("a_merged_run", merged.told());
     // But for ids and times, its rows are those of the whole.
     let rows = |file: &str| {
@@ -281,15 +285,51 @@ fn the_parts_of_a_run_make_the_whole() {
         rows.iter().map(fact).collect::<Vec<_>>()
     };
     assert_eq!(rows("merged.json"), rows("whole.json"));
-    merge(&["part-1.json", "part-2.json"], &["--min-pass-rate", "67"]).expect_code(100);
+}
 
-    let missing = merge(&["part-1.json"], &[]).told_as("a part is missing");
-    let twice = merge(&["part-1.json", "part-1.json"], &[]).told_as("a part is there twice");
-    let no_part = merge(&["part-1.json", "whole.json"], &[]).told_as("another is no part");
+#[test]
+fn equal_parts_are_merged_once() {
+    let whole = whole_and_parts();
+    let merge = |files: &[&str], more: &[&str]| merged(&whole, files, more);
+    let first = merge(&["part-2.json", "part-1.json"], &[]);
+    let listed = || {
+        let listed = whole.again().args(["list", "--json"]).finish();
+        let runs = listed.stdout_json().as_array().expect("runs").clone();
+        let tag = |run: &serde_json::Value| run["tags"]["shard"].as_str().map(str::to_owned);
+        runs.iter().map(tag).collect::<Vec<_>>()
+    };
+    let parts = listed();
+    for part in ["1/2", "2/2"] {
+        assert!(parts.contains(&Some(part.to_owned())), "{parts:?}");
+    }
+    // Whatever their order, equal files are one run.
+    let again = merge(&["part-1.json", "part-2.json"], &[]);
+    again.expect_code(0);
+    assert!(
+        again
+            .stderr
+            .starts_with("note: these files are merged already, as import-")
+    );
+    assert_eq!(again.stdout, first.stdout);
+    assert_eq!(
+        listed().len(),
+        4,
+        "the whole, two parts, and what was merged"
+    );
+    merge(&["part-1.json", "part-2.json"], &["--min-pass-rate", "67"]).expect_code(100);
+}
+
+#[test]
+fn what_is_no_whole_is_not_merged() {
+    let whole = whole_and_parts();
+    let merge = |files: &[&str]| merged(&whole, files, &[]);
+    let missing = merge(&["part-1.json"]).told_as("a part is missing");
+    let twice = merge(&["part-1.json", "part-1.json"]).told_as("a part is there twice");
+    let no_part = merge(&["part-1.json", "whole.json"]).told_as("another is no part");
     let changed = CONFIG.replace("value: Ada", "value: Bea");
     let other = ["eval", "--shard", "2/2", "--no-table", "-o", "other.json"];
     whole.again().config(&changed).args(other).finish();
-    let other = merge(&["part-1.json", "other.json"], &[]).told_as("another config");
+    let other = merge(&["part-1.json", "other.json"]).told_as("another config");
     assert_snapshot!(
         "parts_that_are_no_run",
         [missing, twice, no_part, other].concat()

@@ -145,19 +145,9 @@ const FIGURES: &[Figure] = &[
         shown: |all| all.cost.is_some_and(|cost| cost.value() > 0.0) || all.saved.value() > 0.0,
     },
     Figure {
-        heading: "for grading",
-        of: |tally, _| figures::dollars(tally.grading_cost.value()),
-        shown: |all| all.grading_cost.value() > 0.0,
-    },
-    Figure {
         heading: "cached",
         of: |tally, _| figures::count(tally.cached),
         shown: |all| all.cached > 0,
-    },
-    Figure {
-        heading: "saved",
-        of: |tally, _| figures::dollars(tally.saved.value()),
-        shown: |all| all.saved.value() > 0.0,
     },
 ];
 
@@ -259,12 +249,21 @@ pub(crate) fn costs(all: &Tally) -> Vec<String> {
         .collect()
 }
 
+/// That as a line, where there is more to say than the table does.
+pub(crate) fn cost_line(all: &Tally) -> Option<String> {
+    let has_parts = all.grading_cost.value() > 0.0 || all.saved.value() > 0.0;
+    has_parts.then(|| format!("Cost: {}.", costs(all).join(", ")))
+}
+
 fn totals(summary: &Summary) -> String {
     let all = &summary.all;
     let mut text = counts(summary) + "\n";
     if all.ungraded > 0 {
         let cases = figures::counted(all.ungraded, "case has", "cases have");
         let _ = writeln!(text, "{cases} no assertion: any answer passes.");
+    }
+    if let Some(cost) = cost_line(all) {
+        let _ = writeln!(text, "{cost}");
     }
     let throttled = figures::counted(summary.throttled, "request was", "requests were");
     let retries = figures::counted(summary.retries, "request was", "requests were");

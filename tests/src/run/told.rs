@@ -11,7 +11,10 @@ static DIFFERS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let each = [
         // Progress depends on the clock alone.
         (r"(?m)^\d+ % · [\d,]+ of [\d,]+ cases? · .*\n", ""),
-        (r"\b(run|import)-\d{8}-\d{6}-[0-9a-f]{6}\b", "[$1]"),
+        (
+            r"\b(run|import)-\d{8}-\d{6}-[0-9a-f]{6}([0-9a-f]{6})?\b",
+            "[$1]",
+        ),
         // Compilers differ: so do digests of plugins, and YAML puts some into quotes.
         (r#"sha256: "?[0-9a-f]{64}"?"#, "sha256: [digest]"),
         (r"\bsha256 [0-9a-f]+\b", "sha256 [digest]"),

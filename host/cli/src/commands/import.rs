@@ -38,7 +38,7 @@ mod row;
 pub(super) use file::ResultsFile;
 
 /// What the id of every imported run begins with.
-const IMPORTED: &str = "import-";
+pub(super) const IMPORTED: &str = "import-";
 /// Characters of an id.
 const ID_CHARS: usize = 100;
 /// Columns: what no run has, and what a file can't make us hold memory for.
@@ -354,7 +354,7 @@ fn imported(id: &str) -> String {
 }
 
 /// `import-20261120-4f3a21`: the day, and digits that no other import has.
-pub(super) fn new_id(path: &Path) -> String {
+fn new_id(path: &Path) -> String {
     let now = SystemTime::now();
     let seed = format!("{} {now:?} {}", path.display(), std::process::id());
     let digest = Sha256::digest(seed);

@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use runner_config::plan::Shard;
 use runner_store::{Outcome, RunInfo, RunState, Store};
 use serde_json::{Value, json};
 
@@ -154,14 +155,23 @@ fn row(run: &RunInfo, zone: &TimeZone) -> Vec<String> {
         total => format!("{}/{}", figures::count(done), figures::count(total)),
     };
     let description = run.description.as_deref().unwrap_or_default();
+    let description = visible::cut(description, DESCRIPTION_CHARS);
+    let part = part(run).unwrap_or_default();
     vec![
         visible::line(&run.id).into_owned(),
         when(run.created_at_ms, zone),
         cases,
         figures::percent(run.outcomes.of(Outcome::Passed), total),
         run.state.as_str().to_owned(),
-        visible::line(&visible::cut(description, DESCRIPTION_CHARS)).into_owned(),
+        visible::line(format!("{description}{part}").trim_start()).into_owned(),
     ]
+}
+
+/// Which part of a run it is, if it is one.
+fn part(run: &RunInfo) -> Option<String> {
+    let tags: Value = serde_json::from_str(&run.tags_json).ok()?;
+    let Shard { index, count } = tags["shard"].as_str()?.parse().ok()?;
+    Some(format!(" (part {index} of {count})"))
 }
 
 /// Local time to the minute.
@@ -239,6 +249,20 @@ run-2  2023-11-14 22:13    1/8     12.5 %  interrupted  greetings
 run-1  2023-11-14 22:13      2     50.0 %  finished     greetings
 "
         );
+        Ok(())
+    }
+
+    #[test]
+    fn a_part_of_a_run_is_told_from_the_whole() -> anyhow::Result<()> {
+        let kept = keep(&[record(0, 0, Outcome::Passed, "yes")], 1)?;
+        let mut run = kept.store.find_run("run-1")?;
+        run.tags_json = r#"{"shard":"2/3"}"#.to_owned();
+        let told = |run: &RunInfo| row(run, &TimeZone::UTC).pop();
+        assert_eq!(told(&run).as_deref(), Some("greetings (part 2 of 3)"));
+        run.description = None;
+        assert_eq!(told(&run).as_deref(), Some("(part 2 of 3)"));
+        run.tags_json = r#"{"shard":"mine"}"#.to_owned();
+        assert_eq!(told(&run).as_deref(), Some(""));
         Ok(())
     }
 

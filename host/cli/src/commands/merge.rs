@@ -3,20 +3,26 @@
 //! Parts are results files, since jobs share no database. Each says which part it is of how many, and has
 //! the config and the columns of the run: a part that is missing, or that is of another run, is refused, so
 //! that what was not run is never taken for all of it. What comes of it is a kept run, as if it had been
-//! imported, with the rows of the whole run in their order; and it is judged as a run that has ended.
+//! imported, with the rows of the whole run in their order; and it is judged as a run that has ended. The
+//! same files under the same thresholds are the run that came of them before.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use anyhow::Context as _;
+use data_encoding::HEXLOWER;
+use jiff::Timestamp;
 use runner_config::Origin;
 use runner_config::plan::{OutputPath, ShardRows, Thresholds};
 use runner_eval::summary::End;
-use runner_store::{NewRun, RunEnd, RunStatus, Store};
+use runner_store::{NewRun, RunEnd, RunStatus, Store, StoreError};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::ended::EndedRun;
-use super::import::{Intake, ResultsFile, Survey, annotate, began, new_id, survey};
+use super::import::{IMPORTED, Intake, ResultsFile, Survey, annotate, began, survey};
 use super::{Setting, diff};
 use crate::arguments::{Merge, ShownAs};
 use crate::failure::Failure;
@@ -62,9 +68,12 @@ pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
     }
     let store = setting.store()?;
     let baseline = diff::baseline(&store, arguments.baseline.as_deref())?;
-    let id = new_id(&parts[0].path);
     let asked = asked(&parts, arguments.min_pass_rate);
-    if let Err(error) = keep(&store, &id, &parts, &asked) {
+    let id = id_of(&parts, &asked)?;
+    if is_kept(&store, &id)? {
+        let said = format!("these files are merged already, as {id}");
+        setting.talk.note(&said);
+    } else if let Err(error) = keep(&store, &id, &parts, &asked) {
         // A run that can't be completed is taken back.
         store.delete_run(&id).map_err(anyhow::Error::new)?;
         return Err(error.into());
@@ -185,13 +194,49 @@ fn asked(parts: &[Part], min_pass_rate: Option<f64>) -> Thresholds {
     asked
 }
 
+/// When the first of the parts began, and digits that no other files and thresholds have.
+fn id_of(parts: &[Part], asked: &Thresholds) -> anyhow::Result<String> {
+    let mut digest = Sha256::new();
+    digest.update(json!(asked).to_string());
+    for Part { name, path, .. } in parts {
+        let unread = || format!("can't read {name}");
+        let mut file = BufReader::new(File::open(path).with_context(unread)?);
+        loop {
+            let bytes = file.fill_buf().with_context(unread)?;
+            let count = bytes.len();
+            if count == 0 {
+                break;
+            }
+            digest.update(bytes);
+            file.consume(count);
+        }
+    }
+    let digest = HEXLOWER.encode(&digest.finalize()[..6]);
+    let began = Timestamp::from_millisecond(began_at(parts)).unwrap_or_default();
+    Ok(format!(
+        "{IMPORTED}{}-{digest}",
+        began.strftime("%Y%m%d-%H%M%S")
+    ))
+}
+
+/// Whether there is such a run already; one that was not completed is taken away.
+fn is_kept(store: &Store, id: &str) -> anyhow::Result<bool> {
+    match store.run(id) {
+        Ok(run) if run.summary_json.is_some() => Ok(true),
+        Ok(_) => Ok(store.delete_run(id).map(|()| false)?),
+        Err(StoreError::NoSuchRun { .. } | StoreError::NoRuns) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn began_at(parts: &[Part]) -> i64 {
+    let began = parts.iter().map(|part| began(&part.file));
+    began.min().unwrap_or(0)
+}
+
 /// Puts all parts into the database as one run.
 fn keep(store: &Store, id: &str, parts: &[Part], asked: &Thresholds) -> anyhow::Result<()> {
-    let began_at = parts
-        .iter()
-        .map(|part| began(&part.file))
-        .min()
-        .unwrap_or(0);
+    let began_at = began_at(parts);
     let writer = store.begin_run(new_run(id, parts, asked, began_at))?;
     let mut intake = Intake::new(writer);
     let mut down = 0_u64;

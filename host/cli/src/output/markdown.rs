@@ -84,6 +84,9 @@ fn head(run: &Run<'_>) -> String {
     let (passed, others) = counts.split_once(')').unwrap_or((&counts, ""));
     let others = others.trim_start_matches([',', ';', ' ']);
     let mut text = format!("{first}\n### {passed})\n\n{others}\n");
+    if let Some(cost) = report::cost_line(&summary.all) {
+        let _ = writeln!(text, "\n{cost}");
+    }
     let description = run.description().map(|text| format!("{} · ", code(text)));
     let description = description.unwrap_or_default();
     let _ = writeln!(text, "\n<p>{description}{}</p>", code(&summary.run_id));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runner_config::plan::{Column, Plan, ServerLimits};
+use runner_config::plan::{Column, Plan, ServerLimits, Shard};
 use runner_config::redacted_config;
 use runner_gateway::Masker;
 use runner_store::NewRun;
@@ -57,13 +57,19 @@ pub(super) fn new_run(
             "config": column.prompt.config.as_ref().map(redacted_config),
         })
     };
+    let mut tags = plan.tags.clone();
+    if let Some(Shard { index, count }) = plan.shard {
+        // In a list it is told from the whole and from the other parts.
+        let part = format!("{index}/{count}");
+        tags.entry("shard").or_insert_with(|| part.into());
+    }
     let ours = |value: Value| masked_json(value, false, masker).to_string();
     let users = |value: Value| masked_json(value, true, masker).to_string();
     NewRun {
         id: head.run_id.clone(),
         created_at_ms: head.started_at_ms,
         description: head.description.clone(),
-        tags_json: users(Value::Object(plan.tags.clone())),
+        tags_json: users(Value::Object(tags)),
         config_json: users(plan.config_json.clone()),
         columns_json: ours(plan.columns.iter().map(column).collect()),
         plugins_json: ours(plugins.provenance()),

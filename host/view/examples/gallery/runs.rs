@@ -192,23 +192,20 @@ fn row(day: u32, test: u32, column: u32) -> Row {
     let latency = 200 + chance(1800) + u64::from(column) * 400;
     let (input, output) = (180 + chance(60), 20 + chance(200));
     let tone = chance(11) as f64 / 10.0;
-    let score = if passed {
-        1.0
-    } else {
-        f64::from(chance(6) as u32) / 10.0
-    };
+    let less = (!passed).then(|| f64::from(chance(6) as u32) / 10.0);
+    let score = less.unwrap_or(1.0);
     let question = QUESTIONS[(test % 3) as usize];
-    let prompt = prompt(test, question);
     let response = (outcome != Outcome::Error).then(|| json!({ "output": answer, "cached": chance(5) == 0, "model": PROVIDERS[column as usize],
         "finishReason": "stop", "tokenUsage": { "total": input + output, "prompt": input, "completion": output, "cached": 0, "numRequests": 1 },
         "reasoning": if test.is_multiple_of(4) { json!("The guest asks about checkout, so I look up the policy first.") } else { Value::Null },
         "raw": { "id": "chatcmpl-1", "choices": [{ "message": { "role": "assistant", "content": answer } }] } }));
     let assert = asserts();
-    let graded = response.is_some();
-    let grading = graded.then(|| grading(passed, score, tone, &assert));
+    let grading = response
+        .is_some()
+        .then(|| grading(passed, score, tone, &assert));
     let vars = json!({ "hotel": "Lighthouse Hotel", "name": "Ada Lovelace", "question": question, "number": test });
     let record = json!({ "id": format!("case-{day}-{test}-{column}"), "promptIdx": column, "testIdx": test, "repeatIndex": 0, "promptId": "p",
-        "provider": { "id": PROVIDERS[column as usize] }, "prompt": { "raw": prompt, "label": "short and friendly" }, "vars": vars,
+        "provider": { "id": PROVIDERS[column as usize] }, "prompt": { "raw": prompt(test, question), "label": "short and friendly" }, "vars": vars,
         "testCase": { "description": format!("Guest question {test}"), "vars": vars, "assert": assert, "metadata": { "topic": TOPICS[(test % 3) as usize] } },
         "response": response, "gradingResult": grading,
         "namedScores": if outcome == Outcome::Error { json!({}) } else { json!({ "tone": tone, "facts": score }) },

@@ -34,6 +34,7 @@ const OF_SUMS: [&str; 13] = [
     "column  ",
     "all  ",
     "task  ",
+    "Cost: ",
     "Budget of ",
     "Repeats: ",
     "Metrics of (",

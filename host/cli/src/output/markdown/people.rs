@@ -4,14 +4,16 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use runner_store::Annotation;
+
 use super::{code, escaped};
 use crate::detail;
 use crate::figures;
 use crate::output::{Run, parsed};
 use crate::visible;
 
-/// Cases of which it is told what was said.
-const MOST_CASES: usize = 10;
+/// Cases of which it is told what was said, if that was more than a thumb.
+const MOST_CASES: u64 = 10;
 /// Characters of what was said of one.
 const SAID_CHARS: usize = 200;
 /// Labels that are counted.
@@ -21,7 +23,7 @@ const MOST_LABELS: usize = 10;
 pub(super) fn told(run: &Run<'_>) -> anyhow::Result<String> {
     let (mut cases, mut up, mut down) = (0_u64, 0_u64, 0_u64);
     let mut labels: BTreeMap<String, u64> = BTreeMap::new();
-    let mut rows = String::new();
+    let (mut rows, mut wordy) = (String::new(), 0_u64);
     for text in run.records.open()? {
         let text = text?;
         // Most runs have none, and need not be read in full again.
@@ -38,7 +40,15 @@ pub(super) fn told(run: &Run<'_>) -> anyhow::Result<String> {
         if let Some(label) = &said.label {
             *labels.entry(label.clone()).or_default() += 1;
         }
-        if cases <= MOST_CASES as u64 {
+        let thumb_alone = Annotation {
+            thumb: said.thumb,
+            ..Annotation::default()
+        };
+        if *said == thumb_alone {
+            continue;
+        }
+        wordy += 1;
+        if wordy <= MOST_CASES {
             let told = detail::said(said);
             let told = visible::line(&told).into_owned();
             let told = escaped(&visible::cut(&told, SAID_CHARS));
@@ -63,8 +73,11 @@ pub(super) fn told(run: &Run<'_>) -> anyhow::Result<String> {
     let labels = labels.iter().take(MOST_LABELS);
     counts.extend(labels.map(|(label, count)| format!("{count} × {}", code(label))));
     let counts = counts.join(", ");
-    let mut text = format!("\n#### What people said\n\n<p>{counts}</p>\n\n<ul>\n{rows}</ul>\n");
-    let more = cases.saturating_sub(MOST_CASES as u64);
+    let mut text = format!("\n#### What people said\n\n<p>{counts}</p>\n");
+    if wordy > 0 {
+        let _ = write!(text, "\n<ul>\n{rows}</ul>\n");
+    }
+    let more = wordy.saturating_sub(MOST_CASES);
     if more > 0 {
         let more = figures::counted(more, "case is", "cases are");
         let _ = writeln!(text, "\n{more} left out.");

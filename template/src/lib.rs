@@ -8,7 +8,7 @@
 //! `pieces` cuts a text into tags and what is none, `tokens` and `parser` make a tree of it,
 //! `references` says what the tree reads, `render` walks it. Values are JavaScript's (`value`,
 //! `numbers`, `operators`, `methods`), filters, and tests nunjucks' (`filters`,
-//! `conditions`). No autoescape; what is undefined prints as nothing, also inside another
+//! `conditions`). `apart` keeps values from breaking a text that becomes JSON. No autoescape; what is undefined prints as nothing, also inside another
 //! undefined. Other templates can't be included: a template is one text.
 //!
 //! A template may be a stranger's. What may nest is counted when it is read, and what it costs
@@ -17,6 +17,7 @@
 //! A place that differs says so in the [`Scope`] that it renders with: filters of a config,
 //! escaping in an address, values that are set aside. Nothing else differs.
 
+mod apart;
 mod conditions;
 mod dump;
 mod error;
@@ -34,6 +35,7 @@ mod tokens;
 mod tree;
 mod value;
 
+pub use apart::Apart;
 pub use error::Error;
 pub use filters::{indented, is_filter, plain_numbers};
 pub use meter::{Allowance, Limits};

@@ -1,8 +1,7 @@
 //! Templates of a config, in the language of [`runner_template`].
 //!
 //! A template sees a case's variables, the names that the config's `env` declares, and the
-//! config's own filters (`custom`). A prompt's text may be JSON or become it (`prepared`,
-//! `apart`).
+//! config's own filters (`custom`). A prompt's text may be JSON or become it (`prepared`).
 //!
 //! Memory: at most 80 times the text for a template that was read, and a text of more than
 //! [`MAX_TEXT`] is refused.
@@ -16,7 +15,6 @@ use runner_template::{
 };
 use serde_json::{Map, Value as Json};
 
-mod apart;
 mod custom;
 mod kept;
 mod prepared;
@@ -24,7 +22,7 @@ mod prepared;
 pub use custom::FilterCall;
 pub(crate) use custom::{FilterScripts, Results, for_data};
 pub(crate) use kept::Kept;
-pub(crate) use prepared::Prepared;
+pub(crate) use prepared::{Prepared, PromptContent, YAML_CHAT};
 pub(crate) use runner_template::{
     MAX_TEXT, Piece, is_filter, is_plain, pieces, text_of, tolerates_nothing, words,
 };

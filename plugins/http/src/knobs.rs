@@ -307,7 +307,7 @@ impl Knobs {
     /// A request that the config gives in parts. `over` is laid over an object as its body.
     fn parts(&self, filler: &Filler, over: Option<Value>) -> Result<Sent, Error> {
         let body = match self.config.get("body") {
-            Some(Value::String(template)) => Some(filler.loose("body", template)?),
+            Some(Value::String(template)) => Some(self.body("body", template, &[], filler)?),
             Some(Value::Null) | None => None,
             Some(value) => Some(filler.value("body", value)?),
         };
@@ -327,6 +327,26 @@ impl Knobs {
         };
         sent.set_body(body);
         Ok(sent)
+    }
+
+    /// A body that is a text. Whether it is a form, these headers and those of the config say.
+    fn body(
+        &self,
+        what: &str,
+        template: &str,
+        headers: &[(&str, &str)],
+        filler: &Filler,
+    ) -> Result<Value, Error> {
+        let own = self.object("headers");
+        let own = own.filter_map(|(name, value)| Some((&**name, value.as_str()?)));
+        let is_form = own.chain(headers.iter().copied()).any(|(name, value)| {
+            name.eq_ignore_ascii_case("content-type")
+                && value.to_ascii_lowercase().contains("x-www-form-urlencoded")
+        });
+        if is_form {
+            return filler.form(what, template).map(Value::String);
+        }
+        filler.loose(what, template)
     }
 
     /// A request that the config gives as text, below the address of `url`.
@@ -349,7 +369,8 @@ impl Knobs {
             headers: Vec::new(),
             body: None,
         };
-        sent.set_body(body.map(|body| filler.loose("request", body)).transpose()?);
+        let body = body.map(|body| self.body("request", body, &headers, filler));
+        sent.set_body(body.transpose()?);
         for (name, value) in headers {
             if IMPLIED
                 .iter()

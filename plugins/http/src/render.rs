@@ -3,12 +3,14 @@
 //! What is filled in is a stranger's, so it never becomes structure by accident: a JSON body
 //! is taken apart first and its strings are filled one by one, and what goes into an address is
 //! encoded as it goes, unless the template says `safe`. Only a body that is no JSON before it is
-//! filled is read after it.
+//! filled is read after it, and then no variable adds a member to it.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_plugin::Error;
-use runner_plugin::json::{Map, Value, json};
-use runner_template::{Escape, Limits, Printed, Scope, Template, is_plain};
+use runner_plugin::json::{Map, Value};
+use runner_template::{Apart, Escape, Limits, Printed, Scope, Template, is_plain};
 
 /// What templates see.
 pub(crate) struct Filler {
@@ -45,6 +47,16 @@ impl Filler {
         Ok(utf8_percent_encode(url.trim(), NO_PART).to_string())
     }
 
+    /// A form with its templates filled. What is filled in stays one value; what of it ends none is left as it
+    /// is, since templates and variables may be encoded already.
+    pub(crate) fn form(&self, what: &str, template: &str) -> Result<String, Error> {
+        let escape = |printed: &Printed<'_>| {
+            let ends = printed.text.contains(['&', ';']) && !printed.is_safe;
+            ends.then(|| printed.text.replace('&', "%26").replace(';', "%3B"))
+        };
+        filled(what, template, &self.vars, Some(&escape))
+    }
+
     /// A JSON value with the templates in its strings filled. A string that becomes a JSON
     /// object, array or string is one: that is how a chat goes into a body.
     pub(crate) fn value(&self, what: &str, value: &Value) -> Result<Value, Error> {
@@ -69,28 +81,29 @@ impl Filler {
         })
     }
 
-    /// A text that may be JSON. JSON before it is filled: its strings are filled. JSON after:
-    /// that. JSON once the variables are escaped for it: that. Else a text.
+    /// A text that may be JSON. JSON before it is filled: its strings are filled. JSON after: that, unless a
+    /// variable broke it or added to it; then what was meant. Else a text.
     pub(crate) fn loose(&self, what: &str, template: &str) -> Result<Value, Error> {
         if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(template) {
             return self.value(what, &value);
         }
         let text = self.text(what, template)?;
-        if !template.trim_start().starts_with(['{', '[']) {
+        if !text.trim_start().starts_with(['{', '[']) {
             return Ok(Value::String(text));
         }
-        if let Ok(value) = serde_json::from_str(&text) {
-            return Ok(value);
+        let escaped = |escape: &Escape<'_>| filled(what, template, &self.vars, Some(escape));
+        let meant = Apart::of(self.secret(), escaped)?.and_then(|apart| apart.json(&text));
+        let read = || serde_json::from_str(&text).ok();
+        Ok(meant.or_else(read).unwrap_or(Value::String(text)))
+    }
+
+    /// A number that no variable can know: it is made of all of them.
+    fn secret(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for (name, value) in &self.vars {
+            (name, value.to_string()).hash(&mut hasher);
         }
-        let escaped = self.vars.iter().map(|(key, value)| match value {
-            Value::String(text) => {
-                let quoted = json!(text).to_string();
-                (key.clone(), json!(quoted[1..quoted.len() - 1]))
-            }
-            other => (key.clone(), other.clone()),
-        });
-        let again = filled(what, template, &escaped.collect(), None)?;
-        Ok(serde_json::from_str(&again).unwrap_or(Value::String(text)))
+        hasher.finish()
     }
 }
 
@@ -163,7 +176,39 @@ mod confirmed;
 
 #[cfg(test)]
 mod tests {
+    use runner_plugin::json::json;
+
     use super::*;
+
+    #[test]
+    fn a_variable_adds_no_field_to_a_form() {
+        let q = ("q".to_owned(), json!("x y%20&model=dear;a"));
+        let filled = Filler::new(Map::from_iter([q])).form("body", "model=m&q={{q}}");
+        let expected = "model=m&q=x y%20%26model=dear%3Ba".to_owned();
+        assert_eq!(filled.map_err(|error| error.message), Ok(expected));
+    }
+
+    #[test]
+    fn a_variable_adds_no_member_to_a_body() {
+        let filler = Filler::new(Map::from_iter([
+            ("no".to_owned(), json!(false)),
+            ("q".to_owned(), json!("x\",\"model\":\"dear")),
+        ]));
+        let expected = json!({"model": "m", "q": "x\",\"model\":\"dear"});
+        for body in [
+            r#"{"model": "m", "q": "{{q}}"}"#,
+            r#"{"model": "m", "q": "{{q}}"{% if no %}, "x": 1{% endif %}}"#,
+            r#"{% set m = "m" %}{"model": "{{m}}", "q": "{{q}}"}"#,
+            r#"{% macro w(x) %}"q": "{{x}}"{% endmacro %}{"model": "m", {{ w(q) }}}"#,
+        ] {
+            let value = filler.loose("body", body);
+            assert_eq!(
+                value.map_err(|error| error.message),
+                Ok(expected.clone()),
+                "{body}"
+            );
+        }
+    }
 
     #[test]
     fn templates_mean_what_they_mean_in_prompts() {

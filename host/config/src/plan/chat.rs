@@ -7,22 +7,27 @@ use serde_json::{Map, Value};
 
 use super::ChatMessage;
 use crate::read::yaml;
-use crate::template::RenderError;
+use crate::template::{PromptContent, RenderError, YAML_CHAT};
 
-/// The messages of a prompt; `json` is its value where that is known already.
-pub(crate) fn messages(text: &str, json: Option<Value>) -> Result<Vec<ChatMessage>, RenderError> {
+/// The messages of a prompt.
+pub(crate) fn messages(
+    text: &str,
+    content: PromptContent,
+) -> Result<Vec<ChatMessage>, RenderError> {
     let start = text.trim_start();
-    let chat = match json {
-        Some(json) => chat(json),
-        None if start.starts_with('[') => serde_json::from_str(text).ok().and_then(chat),
-        None if start.starts_with("- role:") => {
+    let chat = match content {
+        PromptContent::Json(json) => chat(json),
+        PromptContent::Open if start.starts_with('[') => {
+            serde_json::from_str(text).ok().and_then(chat)
+        }
+        PromptContent::Open if start.starts_with(YAML_CHAT) => {
             let node = yaml::parse(text).map_err(|malformed| RenderError::Chat {
                 line: malformed.mark.line,
                 reason: malformed.message,
             })?;
             chat(node.json())
         }
-        None => None,
+        PromptContent::Open | PromptContent::Text => None,
     };
     Ok(chat.unwrap_or_else(|| vec![user(text)]))
 }
@@ -76,7 +81,7 @@ mod tests {
     use super::*;
 
     fn roles(text: &str) -> Vec<(String, Value)> {
-        let messages = messages(text, None).expect("no broken YAML here");
+        let messages = messages(text, PromptContent::Open).expect("no broken YAML here");
         messages
             .into_iter()
             .map(|message| (message.role, message.content))
@@ -114,7 +119,7 @@ mod tests {
     #[test]
     fn what_a_message_has_besides_is_kept() {
         let text = r#"[{"role": "tool", "content": [{"type": "text"}], "name": "f", "tool_call_id": "1"}]"#;
-        let message = messages(text, None).expect("JSON").remove(0);
+        let message = messages(text, PromptContent::Open).expect("JSON").remove(0);
         assert_eq!(message.name.as_deref(), Some("f"));
         assert_eq!(message.content, json!([{"type": "text"}]));
         assert_eq!(Value::Object(message.rest), json!({"tool_call_id": "1"}));
@@ -122,7 +127,8 @@ mod tests {
 
     #[test]
     fn a_chat_in_broken_yaml_is_an_error_with_the_line() {
-        let error = messages("- role: user\n  content: a: b: c\n", None).expect_err("not YAML");
+        let error = messages("- role: user\n  content: a: b: c\n", PromptContent::Open)
+            .expect_err("not YAML");
         assert!(
             matches!(error, RenderError::Chat { line: 2, .. }),
             "{error}"

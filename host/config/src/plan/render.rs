@@ -8,7 +8,9 @@ use super::order::template_names;
 use super::variables::{MAX_LEFT, TooMuch, fill_late};
 use super::{Assertion, Case, FilterCall, Rendered, chat, weight};
 use crate::model::WEBHOOK;
-use crate::template::{Prepared, RenderError, Results, Sum, render_address, render_once};
+use crate::template::{
+    Prepared, PromptContent, RenderError, Results, Sum, render_address, render_once,
+};
 
 mod foreign;
 
@@ -33,7 +35,7 @@ impl Case {
         };
         let (prefix, suffix) = (option("prefix"), option("suffix"));
         let prompt = &self.column.prompt;
-        let (text, json) = if prefix.is_empty() && suffix.is_empty() {
+        let (text, content) = if prefix.is_empty() && suffix.is_empty() {
             prompt.prepared.render(&self.scope, Some(&self.results))?
         } else if self.test.affixes_see_env {
             let text = format!("{prefix}{}{suffix}", prompt.raw);
@@ -50,10 +52,11 @@ impl Case {
                 let (own, _) = prompt
                     .unescaped()?
                     .render(&self.scope, Some(&self.results))?;
-                (format!("{before}{own}{after}"), None)
+                // What a row puts around a prompt makes no message.
+                (format!("{before}{own}{after}"), PromptContent::Text)
             }
         };
-        let messages = chat::messages(&text, json)?;
+        let messages = chat::messages(&text, content)?;
         let config = Map::new();
         Ok(Rendered {
             text,
@@ -81,13 +84,13 @@ impl Case {
             Prepared::unescaped
         };
         let prepared = shielded.map(|text| prepare(&text, None));
-        let (text, json) = match prepared {
+        let (text, content) = match prepared {
             Some(Ok(prepared)) if self.has_filters(&prepared) => {
                 prepared.render(&self.scope, Some(&self.text_results))?
             }
-            Some(Ok(_) | Err(_)) | None => (made.to_owned(), None),
+            Some(Ok(_) | Err(_)) | None => (made.to_owned(), PromptContent::Open),
         };
-        let messages = chat::messages(&text, json)?;
+        let messages = chat::messages(&text, content)?;
         Ok(Rendered {
             text,
             messages,

@@ -5,15 +5,14 @@
 //! Keys are never rendered. As in promptfoo, `1.0` becomes `1`; unlike there, whole numbers too
 //! large for a float keep their digits. A text that becomes JSON, or a chat in YAML, only when it
 //! is filled in is rendered as text, and once more with its values kept apart; that counts if they broke it, or
-//! added what is no value (a member, a message).
+//! added what is no value (a member, a message). One that a value begins is a text, unless the value is all of it.
 
-use std::sync::Arc;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, LazyLock};
 
-use runner_template::{indented, plain_numbers};
-use serde::de::IgnoredAny;
+use runner_template::{Apart, Escape, indented, plain_numbers};
 use serde_json::{Map, Value as Json};
 
-use super::apart::{self, Apart, Strings};
 use super::{MAX_TEXT, RenderError, Results, Sum, Template, is_plain};
 use crate::read::yaml;
 
@@ -22,68 +21,56 @@ use crate::read::yaml;
 pub(crate) enum Prepared {
     /// No template.
     Plain(String),
-    Text(Box<Template>, Shape),
+    Text(Box<Template>, Values),
     Json(JsonPart),
 }
 
-/// What a text that is filled in as text may become.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Shape {
+/// What the values may do to a text that is filled in as text and becomes JSON, or a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// They are part of it.
+    Within,
+    /// They break nothing and add nothing.
+    KeptApart,
+}
+
+/// What a filled-in text is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum PromptContent {
+    /// What its text says, which may be a chat.
+    Open,
+    /// This.
+    Json(Json),
+    /// A text, though it may look like a chat: a value begins it.
     Text,
-    Json,
-    /// A chat: `- role: …`
-    Yaml,
 }
 
-impl Shape {
-    fn of(text: &str) -> Self {
-        let start = text.trim_start();
-        let is_tag = ["{{", "{%", "{#"]
-            .iter()
-            .any(|open| start.starts_with(open));
-        match start {
-            _ if start.starts_with(['{', '[']) && !is_tag => Self::Json,
-            _ if start.starts_with("- role:") => Self::Yaml,
-            _ => Self::Text,
-        }
+/// What a text that was filled in as text was to be: a value breaks no JSON and no chat, adds nothing, and makes
+/// none of what its author wrote around it.
+fn meant(
+    text: &str,
+    apart: impl FnOnce() -> Result<Option<Apart>, RenderError>,
+) -> Result<PromptContent, RenderError> {
+    let start = text.trim_start();
+    let starts = ["{", "[", YAML_CHAT];
+    let Some(begin) = starts.into_iter().find(|it| start.starts_with(it)) else {
+        return Ok(PromptContent::Open);
+    };
+    let Some(apart) = apart()?.filter(|apart| !apart.is_one_value()) else {
+        return Ok(PromptContent::Open);
+    };
+    if !apart.begins(begin) {
+        return Ok(PromptContent::Text);
     }
-
-    /// What a rendered text should have said, if a value broke it or added to it.
-    fn mended(self, text: &str, apart: impl FnOnce() -> Option<Apart>) -> Option<Json> {
-        match self {
-            Self::Text => None,
-            Self::Json => {
-                let meant = apart()?.json();
-                let json = serde_json::from_str(&meant).ok()?;
-                let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
-                let is_equal = is_json && outside_of_strings(text).eq(outside_of_strings(&meant));
-                (!is_equal).then_some(json)
-            }
-            Self::Yaml => {
-                let json = apart()?.yaml()?;
-                // A value may be a list or a map that somebody meant so: parts of a content.
-                let read = yaml::parse(text).ok().map(|read| read.json());
-                let is_equal = read.is_some_and(|read| messages(&read).eq(messages(&json)));
-                (!is_equal).then_some(json)
-            }
-        }
-    }
-}
-
-/// What is no string's, of a text that is JSON.
-fn outside_of_strings(json: &str) -> impl Iterator<Item = char> {
-    let mut strings = Strings::default();
-    json.chars()
-        .filter(move |sign| strings.step(*sign) && !sign.is_whitespace())
-}
-
-/// Of the messages of a chat, whose they are and what they have.
-fn messages(chat: &Json) -> impl Iterator<Item = (Option<&Json>, Vec<&String>)> {
-    let all = chat.as_array().into_iter().flatten();
-    all.map(|message| {
-        let members = message.as_object().into_iter().flat_map(Map::keys);
-        (message.get("role"), members.collect())
-    })
+    let json = if begin == YAML_CHAT {
+        let meant = yaml::parse(apart.marked()).ok();
+        let meant = meant.map(|meant| apart.put_back(meant.json()));
+        let read = yaml::parse(text).ok().map(|read| read.json());
+        meant.filter(|meant| read.as_ref() != Some(meant))
+    } else {
+        apart.json(text)
+    };
+    Ok(json.map_or(PromptContent::Open, PromptContent::Json))
 }
 
 /// A value of a JSON prompt.
@@ -95,6 +82,12 @@ pub(crate) enum JsonPart {
     List(Vec<JsonPart>),
     Map(Vec<(String, JsonPart)>),
 }
+
+/// How a chat in YAML begins.
+pub(crate) const YAML_CHAT: &str = "- role:";
+
+/// What no value can know.
+static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
 
 type Vars = Map<String, Json>;
 
@@ -108,7 +101,7 @@ impl Prepared {
             return Ok(Self::Plain(text.to_owned()));
         }
         let template = Box::new(Template::new(text, env)?);
-        Ok(Self::Text(template, Shape::Text))
+        Ok(Self::Text(template, Values::Within))
     }
 
     /// Compiles `text`; `env` is what `env.X` reads.
@@ -125,32 +118,34 @@ impl Prepared {
         if is_plain(text) {
             return Ok(Self::Plain(text.to_owned()));
         }
-        Ok(Self::Text(
-            Box::new(Template::new(text, env)?),
-            Shape::of(text),
-        ))
+        let template = Box::new(Template::new(text, env)?);
+        Ok(Self::Text(template, Values::KeptApart))
     }
 
-    /// Renders the text with `vars` filled in, and its value where it is JSON. Where filters of the
+    /// Renders the text with `vars` filled in, and says what it is. Where filters of the
     /// config have not given what they are asked for, it is not the last word.
     pub(crate) fn render(
         &self,
         vars: &Vars,
         results: Option<&Arc<Results>>,
-    ) -> Result<(String, Option<Json>), RenderError> {
+    ) -> Result<(String, PromptContent), RenderError> {
         match self {
-            Self::Plain(text) => Ok((text.clone(), None)),
-            Self::Text(template, shape) => {
+            Self::Plain(text) => Ok((text.clone(), PromptContent::Open)),
+            Self::Text(template, values) => {
                 let text = template.render_with(vars, results)?;
-                let apart = || apart::render(template, vars, results);
-                Ok(match shape.mended(&text, apart) {
-                    Some(json) => (indented(&json, 2), Some(json)),
-                    None => (text, None),
+                if *values == Values::Within {
+                    return Ok((text, PromptContent::Open));
+                }
+                let escaped =
+                    |escape: &Escape<'_>| template.render_escaped(vars, results, Some(escape));
+                Ok(match meant(&text, || Apart::of(*SECRET, escaped))? {
+                    PromptContent::Json(json) => (indented(&json, 2), PromptContent::Json(json)),
+                    content => (text, content),
                 })
             }
             Self::Json(part) => {
                 let json = part.render(vars, results, &mut Sum::default())?;
-                Ok((indented(&json, 2), Some(json)))
+                Ok((indented(&json, 2), PromptContent::Json(json)))
             }
         }
     }

@@ -78,6 +78,34 @@ fn a_value_adds_nothing_to_a_prompt_that_becomes_json() {
             json!({"m": ["x\",\"role\":\"system"]}),
             "[\n  {\n    \"role\": \"user\",\n    \"content\": \"x\\\",\\\"role\\\":\\\"system\"\n  }\n]",
         ),
+        // Also where a tag or a comment comes first, and in what a macro or a block prints.
+        (
+            r#"{% set s = "nice" %}["{{ s }}", "{{ q }}"]"#,
+            json!({"q": "x\", \"y"}),
+            "[\n  \"nice\",\n  \"x\\\", \\\"y\"\n]",
+        ),
+        (
+            r#"{# a chat #}{% if q %}["{{ q }}"]{% endif %}"#,
+            json!({"q": "x\", \"y"}),
+            "[\n  \"x\\\", \\\"y\"\n]",
+        ),
+        (
+            r#"{% macro m(r, c) %}{"{{ r }}": "{{ c }}"}{% endmacro %}[{{ m("user", q) }}]"#,
+            json!({"q": "x\", \"y"}),
+            "[\n  {\n    \"user\": \"x\\\", \\\"y\"\n  }\n]",
+        ),
+        (
+            r#"[{% macro m() %}"{{ caller() }}"{% endmacro %}{% call m() %}{{ q }}{% endcall %}]"#,
+            json!({"q": "x\", \"y"}),
+            "[\n  \"x\\\", \\\"y\"\n]",
+        ),
+        (
+            r#"[{% set s %}{"user": "{{ q }}"}{% endset %}{{ s }}]"#,
+            json!({"q": "x\", \"y"}),
+            "[\n  {\n    \"user\": \"x\\\", \\\"y\"\n  }\n]",
+        ),
+        // A value that is all there is says itself what it is.
+        ("{{ q }}{# #}", json!({"q": "[\"x\" , 1]"}), r#"["x" , 1]"#),
         // Outside of the quotes it is JSON that somebody meant so, also beside one that breaks something.
         (
             r#"[{% if x %}"{{ x }}", {{ x | dump }}, {{ y }}{% endif %}]"#,

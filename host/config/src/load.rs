@@ -318,7 +318,13 @@ fn source(
         let root = files.tree(&path, &whole, &named_by, findings)?;
         (root, Vec::new())
     };
-    references::resolve(&mut root, &path, &Origin::Config, &files, findings);
+    references::resolve(
+        &mut root,
+        (references::FileContents::Config, &path),
+        &Origin::Config,
+        &files,
+        findings,
+    );
     if !matches!(root.kind, Kind::Map(_)) {
         let Mark { line, column } = root.mark;
         let what = Entry::root(&root, &path, &Origin::Config).what();

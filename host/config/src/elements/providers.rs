@@ -301,7 +301,13 @@ impl ProviderReader<'_> {
         {
             let findings = self.reading.findings;
             let origin = self.reading.files.origin_of(&shown, false, entry.origin);
-            references::resolve(&mut node, &shown, &origin, self.reading.files, findings);
+            references::resolve(
+                &mut node,
+                (references::FileContents::Providers, &shown),
+                &origin,
+                self.reading.files,
+                findings,
+            );
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill_providers(&mut node, &shown, findings) {
                 return;

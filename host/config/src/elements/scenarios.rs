@@ -61,7 +61,13 @@ fn one(
     let findings = reading.findings;
     let holds_data = has_extension(&shown, &["json"]);
     let origin = reading.files.origin_of(&shown, holds_data, entry.origin);
-    references::resolve(&mut node, &shown, &origin, reading.files, findings);
+    references::resolve(
+        &mut node,
+        (references::FileContents::Tests, &shown),
+        &origin,
+        reading.files,
+        findings,
+    );
     if !origin.is_data() && !reading.declared.fill(&mut node, &shown, findings) {
         return;
     }
@@ -102,14 +108,15 @@ fn scenario(
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
     };
     let of_parts = parts.len() as u64;
-    let of_tests = if written.is_list() {
+    let mut of_tests = if written.is_list() {
         written.items().count() as u64
     } else {
         1
     };
     // Each is read when it is its turn: all of them together could take any amount of memory.
     for part in parts {
-        if findings.has_stopped() {
+        let is_data = entry.origin.is_data();
+        if findings.has_stopped() || (is_data && !findings.is_clean()) {
             return;
         }
         let part = match part {
@@ -117,7 +124,7 @@ fn scenario(
             None => Some(Draft::default()),
         };
         let Some(mut part) = part else { continue };
-        if entry.origin.is_data() {
+        if is_data {
             part.in_scenario(of_parts.saturating_mul(of_tests));
         }
         // As in promptfoo, every part is a conversation of its own.
@@ -127,7 +134,10 @@ fn scenario(
         part.metadata
             .entry("conversationId")
             .or_insert_with(|| conversation.unwrap_or(Value::from(id)));
+        let before = found.len();
         of_config(&written, tests, &default.under(part), found);
+        // A file that it names may hold any number.
+        of_tests = of_tests.max((found.len() - before) as u64);
     }
 }
 
@@ -221,6 +231,17 @@ mod tests {
         assert_eq!(named("s.yaml", 11).cases().len(), 11_000);
         let problems = named("s.json", 11).problems();
         let said = "make 11000 rows of the results; a scenario of a data file makes at most 10000";
+        assert!(problems[0].contains(said), "{problems:?}");
+        // Tests that stand in a file are counted when it was read.
+        let scenario = format!(
+            r#"{{"config": [{}], "tests": ["file://t.jsonl"]}}"#,
+            list("a", 10)
+        );
+        let rows = format!("{}\n", list("b", 1)).repeat(11);
+        let folder = folder("[file://s.json]")
+            .file("s.json", &scenario)
+            .file("t.jsonl", &rows);
+        let problems = folder.problems();
         assert!(problems[0].contains(said), "{problems:?}");
     }
 

@@ -308,7 +308,13 @@ impl Sources<'_, '_> {
             let Some(mut node) = files.tree(path, at, named.origin, findings) else {
                 return;
             };
-            references::resolve(&mut node, path, origin, files, findings);
+            references::resolve(
+                &mut node,
+                (references::FileContents::Tests, path),
+                origin,
+                files,
+                findings,
+            );
             if !origin.is_data() && !reading.declared.fill(&mut node, path, findings) {
                 return;
             }

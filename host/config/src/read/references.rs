@@ -8,6 +8,7 @@
 //! that holds a schema is left alone; inside an assertion's `value` and a provider's `config` a
 //! local reference that leads nowhere in the config is taken for the schema's own.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -43,10 +44,21 @@ const MAX_BROUGHT: usize = REFERENCES.base / 3;
 /// What a value costs beside its text: a list that grows has room for twice as many.
 const VALUE: usize = 2 * size_of::<(Key, Node)>();
 
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileContents {
+    /// A config.
+    Config,
+    /// Providers alone.
+    Providers,
+    /// Tests, one test, or scenarios.
+    Tests,
+}
+
 /// Replaces every reference in `root`, which is the file `path`.
 pub(crate) fn resolve(
     root: &mut Node,
-    path: &Path,
+    (document, path): (FileContents, &Path),
     origin: &Origin,
     files: &Files,
     findings: &Findings,
@@ -56,6 +68,7 @@ pub(crate) fn resolve(
     }
     let mut resolver = Resolver {
         whole: root.clone(),
+        document,
         path,
         origin,
         files,
@@ -105,6 +118,7 @@ impl Place {
 
 struct Resolver<'a> {
     whole: Node,
+    document: FileContents,
     path: &'a Path,
     origin: &'a Origin,
     files: &'a Files,
@@ -146,21 +160,22 @@ impl Resolver<'_> {
     }
 
     fn replace(&mut self, node: &mut Node, target: &str, mark: Mark, place: &Place) {
-        let too_much = "brings more than 64 MiB with those before it";
+        let too_much = Refusal::pointer("brings more than 64 MiB with those before it");
         // What is beyond that is not even looked up: each may be as large as the file.
         if self.brought > MAX_BROUGHT {
-            return self.refuse(target, too_much, mark, place);
+            return self.refuse(target, &too_much, mark, place);
         }
         let found = match self.find(target, mark, place) {
             Ok(Some(found)) => found,
-            Ok(None) => return self.refuse(target, too_much, mark, place),
+            Ok(None) => return self.refuse(target, &too_much, mark, place),
             Err(_) if place.perhaps_schema && target.starts_with('#') => return,
-            Err(reason) => return self.refuse(target, &reason, mark, place),
+            Err(refusal) => return self.refuse(target, &refusal, mark, place),
         };
         let mut place = place.clone();
         if place.chain.iter().any(|earlier| **earlier == *target) || place.chain.len() >= MAX_CHAIN
         {
-            return self.refuse(target, "leads back to itself", mark, &place);
+            let circle = Refusal::pointer("leads back to itself");
+            return self.refuse(target, &circle, mark, &place);
         }
         Rc::make_mut(&mut place.chain).push(target.into());
         let own = match std::mem::replace(&mut node.kind, Kind::Null) {
@@ -179,26 +194,28 @@ impl Resolver<'_> {
                 "leads to something that is not a map, so '{}' beside it has no meaning",
                 key.name
             );
-            self.refuse(target, &reason, mark, &place);
+            self.refuse(target, &Refusal::pointer(reason), mark, &place);
         }
     }
 
     /// Returns a copy of what the reference leads to; `None` if that is too much.
-    fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Option<Node>, String> {
+    fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Option<Node>, Refusal> {
         let (file, pointer) = target.split_once('#').unwrap_or((target, ""));
         if file.is_empty() {
-            let found = look_up(&self.whole, pointer, &mut self.orders)?;
+            let found = look_up(&self.whole, pointer, &mut self.orders);
+            let found = found.map_err(Refusal::pointer)?;
             return Ok(copied(found, &mut self.brought));
         }
         if file.contains("://") && !names_file(file) {
-            return Err("is no file; nothing is fetched while a config is read".to_owned());
+            let reason = "is no file; nothing is fetched while a config is read";
+            return Err(Refusal::pointer(reason));
         }
         let shown = self.files.shown(file);
-        if may_be_rows(&place.key) && !has_extension(&shown, &["yaml", "yml"]) {
-            return Err(
-                "brings parts of tests out of a file that is no YAML, and so data: name the file itself (`tests: file://…`), or write them as YAML"
-                    .to_owned(),
-            );
+        if may_be_rows(self.document, &place.key) && !has_extension(&shown, &["yaml", "yml"]) {
+            return Err(Refusal {
+                reason: "brings parts of tests out of a file that is no YAML, and so data".into(),
+                help: "name the file itself (`tests: file://…`), or write them as YAML",
+            });
         }
         if !self.others.contains_key(&shown) {
             let at = self.at(mark, place);
@@ -212,7 +229,7 @@ impl Resolver<'_> {
                 mark,
             }));
         };
-        let found = look_up(tree, pointer, &mut self.orders)?;
+        let found = look_up(tree, pointer, &mut self.orders).map_err(Refusal::pointer)?;
         let mut found = copied(found, &mut self.brought);
         // Lines of another file would be read as lines of this one.
         if let Some(found) = &mut found {
@@ -221,12 +238,11 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    fn refuse(&self, target: &str, reason: &str, mark: Mark, place: &Place) {
-        let help =
-            "write '#/key/0/key' for a place in this file, 'other.yaml#/key' for one in another";
+    fn refuse(&self, target: &str, refusal: &Refusal, mark: Mark, place: &Place) {
+        let Refusal { reason, help } = refusal;
         let message = format!("$ref '{target}' {reason}");
         self.findings
-            .error_help(self.at(mark, place), message, help);
+            .error_help(self.at(mark, place), message, *help);
     }
 
     fn at(&self, mark: Mark, place: &Place) -> Position {
@@ -239,15 +255,41 @@ impl Resolver<'_> {
     }
 }
 
+/// Why a reference is not followed.
+struct Refusal {
+    /// Goes on after the reference's name.
+    reason: Cow<'static, str>,
+    help: &'static str,
+}
+
+impl Refusal {
+    /// Of one that is written wrongly, or leads nowhere.
+    fn pointer(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            reason: reason.into(),
+            help: "write '#/key/0/key' for a place in this file, 'other.yaml#/key' for one in another",
+        }
+    }
+}
+
 /// Whether what stands at this key are tests, or is of them or of all of the config. A file that one of them
-/// names may be data; what a reference brings is the config's. Who writes a reference to an assertion means one.
-fn may_be_rows(key: &str) -> bool {
+/// names may be data; what a reference brings is the config's. Who writes a reference to an assertion means
+/// one, but a variable may have that name.
+fn may_be_rows(document: FileContents, key: &str) -> bool {
     const ROWS: [&str; 4] = ["tests", "vars", "scenarios", "defaultTest"];
-    let name = |part: &'_ str| part.split('[').next().unwrap_or_default().to_owned();
-    let mut names = key.split('.').map(name);
-    // What is a list itself is a file of tests.
-    let is_in_rows = key.is_empty() || key.starts_with('[') || names.any(|it| ROWS.contains(&&*it));
-    is_in_rows && !names.any(|it| it == "assert")
+    /// Keys below which a test stands, and not a part of one.
+    const TESTS: [&str; 5] = ["", "tests", "scenarios", "config", "defaultTest"];
+    let names = || {
+        key.split('.')
+            .map(|part| part.split('[').next().unwrap_or_default())
+    };
+    let is_in_rows = match document {
+        FileContents::Config => key.is_empty() || names().any(|it| ROWS.contains(&it)),
+        FileContents::Providers => false,
+        FileContents::Tests => true,
+    };
+    let part_of_test = names().find(|it| !TESTS.contains(it));
+    is_in_rows && part_of_test != Some("assert")
 }
 
 /// The target of a map that is a reference.

@@ -58,22 +58,35 @@ fn rows_of_a_json_file_are_brought_by_no_reference() {
         "tests: [{ vars: { $ref: 'rows.json#/rows/0/vars' } }]",
         "tests: [{ vars: { a: { $ref: 'rows.json#/rows/0/vars/a' } } }]",
         "tests: [{ provider: { $ref: 'rows.json#/rows/0' } }]",
+        "tests: [{ vars: { assert: { $ref: 'rows.json#/rows/0/vars/a' } } }]",
         "tests: file://tests.yaml",
+        "tests: file://test.yaml",
+        "a: { $ref: 'rows.json#/rows/0/vars' }\ntests: [{ vars: { $ref: '#/a' } }]",
         "defaultTest: { $ref: 'rows.json#/rows/0' }",
         "scenarios: [{ config: { $ref: 'rows.json#/rows' }, tests: [{ vars: {} }] }]",
         "tests: [{ $ref: 'rows.txt#/rows/0' }]",
         "$ref: 'rows.json'",
     ] {
         let folder = folder(named).file("rows.json", rows).file("rows.txt", rows);
-        let folder = folder.file("tests.yaml", "- { $ref: 'rows.json#/rows/0' }");
+        let folder = folder
+            .file("tests.yaml", "- { $ref: 'rows.json#/rows/0' }")
+            .file("test.yaml", "options: { $ref: 'rows.json#/rows/0' }");
         let problems = folder.problems().join("\n");
         assert!(
             problems.contains("out of a file that is no YAML"),
             "{named}: {problems}"
         );
     }
-    let folder = folder("tests: [{ assert: [{ $ref: 'rows.json#/rows/0/assert/0' }] }]");
-    assert_eq!(values(&folder.file("rows.json", rows)), ["contains \"v\""]);
+    for named in [
+        "tests: [{ assert: [{ $ref: 'rows.json#/rows/0/assert/0' }] }]",
+        "tests: file://test.yaml",
+    ] {
+        let folder = folder(named).file("rows.json", rows).file(
+            "test.yaml",
+            "assert: [{ $ref: 'rows.json#/rows/0/assert/0' }]",
+        );
+        assert_eq!(values(&folder), ["contains \"v\""]);
+    }
 }
 
 #[test]

@@ -51,8 +51,8 @@ const FIELDS_OF_REQUESTS: [(&str, Tells); 2] = [
     ("queryParams", is_secret_parameter),
 ];
 
-/// Keys of a config that name providers.
-const PROVIDERS: [&str; 3] = ["provider", "providers", "targets"];
+/// Keys of a config that name providers, or hold what goes to one.
+const PROVIDERS: [&str; 4] = ["provider", "providers", "targets", "options"];
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,6 +60,8 @@ struct Standing {
     /// Below a key that is named like a secret.
     secret: bool,
     in_provider: bool,
+    /// It is a provider's request, written as text.
+    is_request: bool,
     /// Its fields go to a server under their names.
     sent: Option<Tells>,
     /// Its fields are the names of values that a schema describes.
@@ -96,28 +98,31 @@ pub fn redacted_config(config: &Map<String, Value>) -> Map<String, Value> {
     }
 }
 
-/// A part of a test, which graders and results see, without what looks like a secret in the provider
-/// that it names, or those of its members.
-pub(crate) fn with_redacted_provider(mut part: Value) -> Value {
-    hide_in_provider(&mut part);
+/// An assertion, or a set of them, as graders and results see it, without what looks like a secret in its config
+/// and in the provider that it names.
+pub(crate) fn redacted_assertion(mut part: Value) -> Value {
+    hide_in_assertion(&mut part);
     part
 }
 
-fn hide_in_provider(part: &mut Value) {
+fn hide_in_assertion(part: &mut Value) {
     let Some(fields) = part.as_object_mut() else {
         return;
     };
-    if let Some(provider) = fields.get_mut("provider") {
-        hide(provider, Standing::in_provider());
+    for key in ["provider", "config"] {
+        if let Some(part) = fields.get_mut(key) {
+            hide(part, Standing::in_provider());
+        }
     }
     if let Some(Value::Array(members)) = fields.get_mut("assert") {
-        members.iter_mut().for_each(hide_in_provider);
+        members.iter_mut().for_each(hide_in_assertion);
     }
 }
 
 fn hide(value: &mut Value, around: Standing) {
     match value {
         Value::String(text) if around.secret && is_plain(text) => HIDDEN.clone_into(text),
+        Value::String(text) if around.is_request => *text = without_secrets_of_request(text),
         Value::String(text) if around.in_provider => {
             if let Some(shown) = without_secrets_of_address(text) {
                 *text = shown;
@@ -132,9 +137,12 @@ fn hide(value: &mut Value, around: Standing) {
                 let is_schema = around.described && value.is_object();
                 let named = is_secret(key) || around.sent.is_some_and(|tells| tells(key));
                 let fields = FIELDS_OF_REQUESTS.iter().find(|(name, _)| name == key);
+                // That of a scenario is a list of tests.
+                let is_config = key == "config" && value.is_object();
                 let inner = Standing {
                     secret: around.secret || env || (named && !is_schema),
-                    in_provider: around.in_provider || PROVIDERS.contains(&&**key),
+                    in_provider: around.in_provider || is_config || PROVIDERS.contains(&&**key),
+                    is_request: around.in_provider && key == "request",
                     sent: fields.map(|(_, tells)| *tells),
                     described: key == "properties",
                 };
@@ -149,8 +157,7 @@ fn hide(value: &mut Value, around: Standing) {
 /// `None` if it has none, or is no address. Templates in it stay as they are.
 pub(crate) fn without_secrets_of_address(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
-    let (rest, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
-    let (place, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+    let (place, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
     let host = match host.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
@@ -161,16 +168,49 @@ pub(crate) fn without_secrets_of_address(text: &str) -> Option<String> {
         },
         None => host.to_owned(),
     };
+    let without = format!("{scheme}://{host}{path}{}", without_secrets_of_query(query));
+    (without != text).then_some(without)
+}
+
+/// What stands behind a path, likewise.
+fn without_secrets_of_query(behind: &str) -> String {
+    let (query, fragment) = behind.split_at(behind.find('#').unwrap_or(behind.len()));
     let shown = |pair: &str| match pair.split_once('=') {
         Some((name, value)) if is_plain(value) && is_secret_parameter(name) => {
             format!("{name}={HIDDEN}")
         }
         _ => pair.to_owned(),
     };
-    let query: Vec<String> = query.split('&').map(shown).collect();
-    let query = query.join("&");
-    let without = format!("{scheme}://{host}{path}{query}{fragment}");
-    (without != text).then_some(without)
+    let pairs: Vec<String> = query.split('&').map(shown).collect();
+    pairs.join("&") + fragment
+}
+
+/// An HTTP request as text, without what is named like a secret in its first line and its headers.
+fn without_secrets_of_request(text: &str) -> String {
+    let end = text.find("\n\n").or_else(|| text.find("\r\n\r\n"));
+    let (head, body) = text.split_at(end.unwrap_or(text.len()));
+    let first = |line: &str| {
+        let (line, protocol) = line.split_at(line.rfind(" HTTP/").unwrap_or(line.len()));
+        let (method, target) = line.split_at(line.find(' ').unwrap_or(line.len()));
+        let shown = without_secrets_of_address(target).unwrap_or_else(|| {
+            let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
+            path.to_owned() + &without_secrets_of_query(query)
+        });
+        format!("{method}{shown}{protocol}")
+    };
+    let line = |line: &str| match line.split_once(':') {
+        Some((name, value)) if !name.trim().contains(' ') => {
+            let is_shown = !is_secret_variable(name.trim()) || !is_plain(value);
+            if is_shown {
+                line.to_owned()
+            } else {
+                format!("{name}: {HIDDEN}")
+            }
+        }
+        _ => first(line),
+    };
+    let lines: Vec<String> = head.split('\n').map(line).collect();
+    lines.join("\n") + body
 }
 
 /// Whether a query parameter, with the `?` before it if it is the first, is named like a secret.
@@ -210,17 +250,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_of_a_test_shows_no_key_of_the_provider_that_it_names() {
+    fn an_assertion_shows_no_key_of_its_config_or_the_provider_that_it_names() {
         let judge = |key: &str| json!({"id": "x", "config": {"apiKey": key, "temperature": 0}});
         let part = |key: &str| {
             json!({
                 "provider": judge(key),
+                "config": {"api_key": key, "strict": true},
                 "value": {"provider": judge("the grader's own")},
                 "assert": [{"type": "a", "provider": judge(key)}],
             })
         };
-        assert_eq!(with_redacted_provider(part("sk-1")), part(HIDDEN));
-        assert_eq!(with_redacted_provider(json!("text")), json!("text"));
+        assert_eq!(redacted_assertion(part("sk-1")), part(HIDDEN));
+        assert_eq!(redacted_assertion(json!("text")), json!("text"));
     }
 
     #[test]
@@ -233,16 +274,26 @@ mod tests {
                     "headers": {"Cookie": secret, "X-Auth": secret, "Accept": "a/b"},
                     "queryParams": {"key": secret, "sig": secret, "page": "2"},
                     "other": "https://h/{{ env.A }}?key={{ env.KEY }}",
+                    "request": format!("POST /a?q={{{{ q }}}}&api_key={secret} HTTP/1.1\nHost: h\nX-Api-Key: {secret}\n\ntoken: its body"),
                     "key": "a name",
                 },
             }]})
         };
         assert_eq!(redacted(provider("s3")), provider(HIDDEN));
         let judge = |text: &str| json!({"provider": text});
-        let shown = with_redacted_provider(judge("http://h?token=abc&x"));
+        let shown = redacted_assertion(judge("http://h?token=abc&x"));
         assert_eq!(shown, judge("http://h?token=[hidden]&x"));
         let asked = json!({"tests": [{"vars": {"page": "http://h?token=abc"}}]});
         assert_eq!(redacted(asked.clone()), asked);
+        let sent = |secret: &str| {
+            let tools = json!([{"server_url": format!("https://u:{secret}@h/?api_key={secret}")}]);
+            json!({
+                "prompts": [{"raw": "p", "config": {"tools": tools}}],
+                "tests": [{"options": {"tools": tools}}],
+                "scenarios": [{"config": [{"vars": {"page": "http://h?token=abc"}}]}],
+            })
+        };
+        assert_eq!(redacted(sent("s3")), sent(HIDDEN));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::model::{Position, Process, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, without_scheme};
-use crate::redacted::with_redacted_provider;
+use crate::redacted::redacted_assertion;
 use crate::template::{Template, is_plain, verbatim, without_env};
 
 pub(crate) mod compared;
@@ -170,7 +170,7 @@ impl<'a> AssertionReader<'a> {
             weight: self.weight(entry),
             threshold: threshold(entry, self.reading.findings),
             metric: self.metric(entry),
-            json: Arc::new(with_redacted_provider(entry.node.json_as_written())),
+            json: Arc::new(redacted_assertion(entry.node.json_as_written())),
         })
     }
 
@@ -230,7 +230,7 @@ impl<'a> AssertionReader<'a> {
             when: entry
                 .get("when")
                 .and_then(|when| when::read(&when, findings)),
-            json: Arc::new(with_redacted_provider(entry.node.json_as_written())),
+            json: Arc::new(redacted_assertion(entry.node.json_as_written())),
             of_data: entry.origin.is_data(),
             at: entry.at(),
             value_at,

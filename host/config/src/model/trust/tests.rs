@@ -474,6 +474,12 @@ fn a_secret_is_one_under_whatever_name_a_config_takes_it() {
     let plan = folder.plan();
     let secrets: Vec<&str> = plan.secrets().collect();
     assert_eq!(secrets, ["s3cret-value"]);
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ntests: [{ options: { headers: { X-Api-Key: k-1, Accept: a/b } } }]",
+    );
+    let plan = folder.plan();
+    let secrets: Vec<&str> = plan.secrets().collect();
+    assert_eq!(secrets, ["k-1"]);
 }
 
 #[test]

@@ -23,6 +23,9 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
         .collect();
     forms.insert(spaced);
     forms.extend(doubled(value));
+    // As a command for a shell quotes it, which a server may tell to repeat a request.
+    let quotes = ["'\\''", "'\"'\"'"].map(|quote| value.replace('\'', quote));
+    forms.extend(quotes.map(String::into_bytes));
     for bytes in bytes(value) {
         forms.insert(HEXLOWER.encode(&bytes).into_bytes());
         forms.extend(base64(&bytes));

@@ -145,6 +145,15 @@ fn the_marker_can_not_complete_a_secret() {
     }
 }
 
+/// What a server can make of a secret that is the marker: work for each byte of its answer.
+#[test]
+fn removals_that_make_more_secrets_leave_nothing() {
+    let masker = masker(&["[masked]"]);
+    let nested = |deep: usize| format!("a{}{}b", "[mask".repeat(deep), "ed]".repeat(deep));
+    assert_eq!(masker.mask(&nested(3)), "ab");
+    assert_eq!(masker.mask(&nested(50_000)), "");
+}
+
 #[test]
 fn what_is_learned_is_masked_by_every_clone_from_then_on() {
     let masker = masker(&["sk-first-1"]);

@@ -78,6 +78,7 @@ pub(crate) fn input_of(case: &Case) -> InputOf {
     });
     InputOf {
         file: named.unwrap_or_default(),
+        column: case.id.prompt_idx,
         test: case.id.test_idx,
     }
 }

@@ -380,7 +380,10 @@ async fn ten_crashes_in_a_row_disable_a_plugin_and_a_success_starts_over() {
         panics(crash).await;
     }
     assert!(plugin.disabled(InputOf::default()), "ten in a row");
-    let of_a_file = InputOf { file: 1, test: 0 };
+    let of_a_file = InputOf {
+        file: 1,
+        ..InputOf::default()
+    };
     assert!(
         !plugin.disabled(of_a_file),
         "rows of a file are another matter"

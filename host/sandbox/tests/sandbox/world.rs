@@ -221,7 +221,10 @@ pub(crate) fn call(host: &Arc<Recorder>) -> Call {
 /// The like for a test of its own.
 pub(crate) fn call_of(host: &Arc<Recorder>, test: u32) -> Call {
     Call {
-        input: InputOf { file: 0, test },
+        input: InputOf {
+            test,
+            ..InputOf::default()
+        },
         ..call(host)
     }
 }

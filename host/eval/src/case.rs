@@ -17,7 +17,6 @@ use std::time::Duration;
 use runner_config::plan::{Case, Check, TooMuch};
 use runner_gateway::WorkClock;
 use runner_sandbox::abi;
-use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
@@ -30,7 +29,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, Graded, aggregate};
 use crate::human;
 use crate::identity::call_id;
-use crate::memory::{self, Account};
+use crate::memory::{self, Account, MakingTurn};
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
@@ -46,8 +45,9 @@ pub(crate) async fn carry_through(
     cut: &CancellationToken,
 ) -> Option<(CaseRecord, Arc<Account>)> {
     let begin = async {
-        let making = context.memory.making().await;
-        let memory = context.memory.open(Some(context.providers.number(case)));
+        let holder = context.holder(case);
+        let making = context.memory.making(holder).await;
+        let memory = context.memory.open(Some(holder));
         let needs = memory::of_given(given.values());
         if needs > 0 && refusal(&given).is_none() {
             memory.reserve(needs).await;
@@ -173,7 +173,7 @@ async fn row_of(
     scope: &CallScope,
     case: &Case,
     identity: &abi::CallContext,
-    making: SemaphorePermit<'_>,
+    making: MakingTurn<'_>,
 ) -> Option<CaseRecord> {
     let mut draft = Draft::of(case);
     let ended = Box::pin(render_call_grade(scope, &mut draft, identity, making)).await;
@@ -186,7 +186,7 @@ async fn render_call_grade(
     scope: &CallScope,
     draft: &mut Draft<'_>,
     identity: &abi::CallContext,
-    making: SemaphorePermit<'_>,
+    making: MakingTurn<'_>,
 ) -> Result<CaseGrade, Stop> {
     if let Some(changed) = within(scope, around::with_vars(scope, &draft.case, identity)).await? {
         draft.case = Cow::Owned(changed);

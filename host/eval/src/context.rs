@@ -13,11 +13,12 @@ use crate::called::CalledPlugin;
 use crate::event::{Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
-use crate::plugins::{Grader, Interpreter, Target};
+use crate::plugins::{Answers, Grader, Interpreter, Target, Trust};
 use crate::programs::Programs;
 use crate::providers::Providers;
 use crate::question::asking::Asking;
 use crate::script::Hooks;
+use crate::state::ProviderNumber;
 use crate::summary::End;
 
 /// What every case of a run shares.
@@ -79,6 +80,15 @@ impl RunContext {
         own.unwrap_or(&self.columns[case.id.prompt_idx as usize])
     }
 
+    /// Who holds the memory that a case takes.
+    pub(crate) fn holder(&self, case: &Case) -> ProviderNumber {
+        let trust = match &self.target(case).answers {
+            Answers::Component(it) => Some(&it.plugin.trust),
+            Answers::Own(_) => None,
+        };
+        holder(trust, self.providers.number(case))
+    }
+
     /// How long a case may work.
     pub(crate) fn timeout(&self, case: &Case) -> Option<Duration> {
         case.test.timeout.or(self.case_timeout)
@@ -94,5 +104,26 @@ impl RunContext {
     /// Sends an event; after the end of the run nobody listens, and that is fine.
     pub(crate) fn emit(&self, event: Event) {
         drop(self.events.send(event));
+    }
+}
+
+/// The components of others hold memory together: one of them may serve several providers.
+fn holder(trust: Option<&Trust>, provider: ProviderNumber) -> ProviderNumber {
+    match trust {
+        Some(Trust::Foreign(_)) => ProviderNumber::MAX,
+        Some(Trust::Bundled) | None => provider,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn components_of_others_hold_memory_together() {
+        let others = Trust::Foreign(None);
+        assert_eq!(holder(Some(&others), 1), holder(Some(&others), 2));
+        assert_ne!(holder(Some(&Trust::Bundled), 1), holder(None, 2));
+        assert_ne!(holder(Some(&others), 1), holder(None, 1));
     }
 }

@@ -25,8 +25,8 @@
 //! What cases leave to later ones (the turns of a conversation, registers) stays for the whole run:
 //! [`MAX_CARRIED`] together, beyond which a case leaves nothing.
 //!
-//! Prompts are known only when they are made. No more than [`MADE_AT_ONCE`] cases are between
-//! their beginning and the weighing of what they made.
+//! Prompts are known only when they are made: no more than a few cases are between their beginning and the
+//! reservation for what they made (`turns`).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -37,25 +37,24 @@ use std::time::Duration;
 use runner_config::plan::CaseId;
 use runner_gateway::Precedence;
 use serde_json::Value;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Notify, oneshot};
 
 use self::accounts::{AccountId, Accounts, Admitted};
 use crate::state::ProviderNumber;
 
 mod accounts;
 mod sizes;
+mod turns;
 
 use sizes::counted;
 pub(crate) use sizes::{
     of_answer, of_case, of_fields, of_filled, of_given, of_grade, of_value, of_values, of_waiting,
 };
+pub(crate) use turns::MakingTurn;
+use turns::Turns;
 
 /// Bytes that cases in flight hold together before one of them waits.
 pub(crate) const SHARED: u64 = 2 << 30;
-
-/// Cases that make their variables and prompts at once. Nothing in that waits for anything but
-/// the processor.
-const MADE_AT_ONCE: usize = 16;
 
 /// How long nothing is given back before one that waits goes on all the same.
 const STANDSTILL: Duration = Duration::from_secs(30);
@@ -79,7 +78,7 @@ type Wakeup = oneshot::Sender<()>;
 #[derive(Debug)]
 pub(crate) struct Memory {
     accounts: Mutex<Accounts<Wakeup>>,
-    making: Semaphore,
+    turns: Turns,
     /// Told when another case may be the first.
     closed: Notify,
     /// What answers take that wait to be compared; by test, which is a row.
@@ -100,18 +99,17 @@ impl Memory {
     pub(crate) fn of(shared: bool) -> Self {
         Self {
             accounts: Mutex::new(Accounts::new(SHARED, shared)),
-            making: Semaphore::new(MADE_AT_ONCE),
+            turns: Turns::new(shared),
             closed: Notify::new(),
             compared: Mutex::default(),
             carried: Mutex::default(),
         }
     }
 
-    /// Waits for the turn to make what a case consists of. Who waits here has no account yet, so
-    /// that the case that began first is never one of them.
-    pub(crate) async fn making(&self) -> SemaphorePermit<'_> {
-        let turn = self.making.acquire().await;
-        turn.expect("nobody closes this semaphore")
+    /// Waits for the turn to make what a case of this provider consists of. Who waits here has no account yet,
+    /// so that the case that began first is never one of them.
+    pub(crate) async fn making(&self, provider: ProviderNumber) -> MakingTurn<'_> {
+        self.turns.take(provider).await
     }
 
     /// Opens the account of a case of this provider, or of calls that belong to no case; younger than all

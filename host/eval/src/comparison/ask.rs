@@ -43,7 +43,7 @@ pub(crate) async fn compare(
         clock: WorkClock::start(),
         limit: WorkLimit::new(context.timeout(case), None),
         meter: Arc::new(Meter::default()),
-        memory: context.memory.open(Some(context.providers.number(case))),
+        memory: context.memory.open(Some(context.holder(case))),
         cut: cut.clone(),
         depth: 0,
         repeat_index: case.repeat_index,

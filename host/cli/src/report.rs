@@ -4,12 +4,10 @@
 //! A figure that nobody reported (cost, tokens, throttling), or of nothing, takes no room. Rates are cut, not
 //! rounded, so a summary never says 100 % of something that wasn't.
 
-use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
-use runner_eval::event::LaneSummary;
 use runner_eval::repeats::{Repeated, Repeats};
 use runner_eval::summary::{ColumnHead, End, MOST_METRIC_NAMES, MOST_METRICS, Sum, Summary, Tally};
 use runner_gateway::Statement;
@@ -21,6 +19,7 @@ use crate::thresholds::{self, ThresholdCheck};
 use crate::verdict::Verdict;
 use crate::visible;
 
+mod lanes;
 pub(crate) mod metrics;
 mod tasks;
 
@@ -30,14 +29,10 @@ const TOP_FAILURES: usize = 3;
 const TOP_ERRORS: usize = 5;
 /// Flaky tests that are listed.
 const TOP_FLAKY: usize = 5;
-/// Lanes that are listed.
-const TOP_LANES: usize = 5;
 /// Budgets that are listed.
 const TOP_BUDGETS: usize = 5;
 /// Metrics that are listed.
 const TOP_METRICS: usize = 20;
-/// Characters of a lane's name.
-const LANE_CHARS: usize = 48;
 /// Characters of a prompt's label.
 const LABEL_CHARS: usize = 60;
 
@@ -276,7 +271,7 @@ fn totals(summary: &Summary) -> String {
             writeln!(text, "{throttled} throttled (429), {again} sent again.")
         }
     };
-    lanes(&mut text, &summary.lanes);
+    lanes::add(&mut text, &summary.lanes);
     budgets(&mut text, &summary.budgets);
     text
 }
@@ -298,48 +293,6 @@ fn budgets(text: &mut String, budgets: &[Statement]) {
     if !more.is_empty() {
         let more = figures::counted(more.len() as u64, "more budget", "more budgets");
         let _ = writeln!(text, "  {more}");
-    }
-}
-
-/// Prints the lanes that were throttled, the most throttled first; calm ones are nobody's concern.
-fn lanes(text: &mut String, lanes: &[LaneSummary]) {
-    let hits = |lane: &&LaneSummary| lane.metrics.rate_limit_hits;
-    let mut throttled: Vec<&LaneSummary> = lanes.iter().filter(|lane| hits(lane) > 0).collect();
-    throttled.sort_by_key(|lane| Reverse(hits(lane)));
-    for lane in throttled.iter().take(TOP_LANES) {
-        let metrics = &lane.metrics;
-        let name = visible::line(&lane.lane);
-        let _ = writeln!(
-            text,
-            "  {}: {}, {} throttled, {}, p50 {}, p99 {}",
-            visible::cut_middle(&name, LANE_CHARS),
-            figures::counted(metrics.total_requests, "request", "requests"),
-            figures::count(metrics.rate_limit_hits),
-            figures::counted(metrics.retried_requests, "retry", "retries"),
-            figures::duration(metrics.latency_p50),
-            figures::duration(metrics.latency_p99)
-        );
-    }
-    queued(text, lanes);
-    let more = throttled.len().saturating_sub(TOP_LANES);
-    if more > 0 {
-        let more = figures::counted(more as u64, "more lane was", "more lanes were");
-        let _ = writeln!(text, "  {more} throttled");
-    }
-}
-
-/// Prints the lanes whose servers queued: more at once was no faster.
-fn queued(text: &mut String, lanes: &[LaneSummary]) {
-    let knees = lanes
-        .iter()
-        .filter_map(|lane| Some((lane, lane.metrics.knee?)));
-    for (lane, knee) in knees.take(TOP_LANES) {
-        let name = visible::line(&lane.lane);
-        let _ = writeln!(
-            text,
-            "  {}: answers came no faster with more than {knee} at once",
-            visible::cut_middle(&name, LANE_CHARS),
-        );
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use runner_config::plan::{MetricThreshold, Thresholds};
-use runner_eval::event::LaneMetrics;
+use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_eval::summary::{ColumnHead, Metrics};

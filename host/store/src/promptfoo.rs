@@ -5,6 +5,7 @@
 //! larger than a row of ours may be. What the texts mean is up to who asks.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
@@ -32,6 +33,10 @@ const MAX_RUNS: i64 = 100_000;
 /// most; what stands in it once for many rows, as the default of a column, is short in promptfoo's.
 const TIMES_ITS_SIZE: u64 = 4;
 const BESIDE_ITS_SIZE: u64 = 64 << 20;
+
+/// What a row counts for beside its text, in bytes: less than any of promptfoo's takes. Columns may be declared such
+/// that the rows of one run are found for many.
+const ROW: usize = 64;
 
 /// A file that promptfoo wrote.
 #[derive(Debug)]
@@ -183,7 +188,7 @@ impl PromptfooFile {
         connection.pragma_update(None, "mmap_size", 0)
     }
 
-    /// The runs, oldest first.
+    /// The runs, oldest first, each id once: a stranger's file may list one many times, and its rows would be read as often.
     ///
     /// # Errors
     /// When the file can't be read.
@@ -204,11 +209,13 @@ impl PromptfooFile {
                 rows: row.get::<_, i64>(2)?.unsigned_abs(),
             })
         };
-        let mut runs = Vec::new();
+        let (mut runs, mut listed) = (Vec::new(), HashSet::new());
         for run in statement.query_map([MAX_RUNS], run).map_err(failed)? {
             let run = run.map_err(failed)?;
             self.count(run.id.len())?;
-            runs.push(run);
+            if listed.insert(run.id.clone()) {
+                runs.push(run);
+            }
         }
         Ok(runs)
     }
@@ -280,7 +287,8 @@ impl PromptfooFile {
                 PromptfooValue::Text(text) => text.len(),
                 _ => 0,
             };
-            self.count(values.iter().map(text).sum())?;
+            let read: usize = values.iter().map(text).sum();
+            self.count(ROW + read)?;
             if let Err(refused) = see(&values) {
                 return Ok(Err(refused));
             }

@@ -177,3 +177,35 @@ fn what_promptfoo_has_in_its_log_is_read() {
     let file = PromptfooFile::open(&path).expect("it is one");
     assert_eq!(file.runs().expect("read").len(), 2);
 }
+
+/// Runs times rows: hours of work of a file of some kilobytes.
+#[test]
+fn rows_that_belong_to_many_runs_are_read_once_or_refused() {
+    let numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 200)";
+    let (_keep, path) = made(&format!(
+        "CREATE TABLE evals (id TEXT, created_at INTEGER);
+         CREATE TABLE eval_results (id TEXT, eval_id TEXT, test_idx INTEGER);
+         {numbers} INSERT INTO evals SELECT 'c', n FROM n;
+         {numbers} INSERT INTO eval_results SELECT 'r', 'c', n FROM n;"
+    ));
+    let runs = PromptfooFile::open(&path)
+        .expect("it is one")
+        .runs()
+        .expect("read");
+    let told = runs
+        .iter()
+        .map(|run| (&*run.id, run.created_at_ms, run.rows));
+    assert_eq!(told.collect::<Vec<_>>(), [("c", Some(1), 200)]);
+    // Whatever the case of the run's name, these are its rows.
+    let numbers = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)";
+    let (_keep, path) = made(&format!(
+        "CREATE TABLE evals (id TEXT, created_at INTEGER);
+         CREATE TABLE eval_results (id TEXT, eval_id TEXT COLLATE NOCASE, test_idx INTEGER);
+         CREATE INDEX i ON eval_results (eval_id);
+         {numbers} INSERT INTO eval_results SELECT 'r', 'C', n FROM n;"
+    ));
+    let file = PromptfooFile::open(&path).expect("it is one");
+    let read = |_| file.rows("c", &mut |_| Ok::<(), ()>(()));
+    let refused = (0..2000).map(read).find_map(Result::err);
+    assert!(matches!(refused, Some(StoreError::Swollen { .. })));
+}

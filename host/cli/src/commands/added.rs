@@ -163,6 +163,8 @@ pub(super) fn all(setting: &Setting) -> Vec<Added> {
         .flatten()
         .flatten()
         .map(|entry| entry.path());
+    // What is no file, as a pipe, may keep who reads it waiting.
+    let files = files.filter(|path| path.is_file());
     let mut all: Vec<Added> = files.filter_map(|file| of_file(&file)).collect();
     all.sort_by_key(Added::source);
     all

@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_tests::{Answer, ModelApi, Run, guest};
 use serde_json::{Value, json};
 
-use crate::measured::{Measured, among_others, measured, rows};
+use crate::hostile_runs::measured::{Measured, among_others, measured, rows};
 
 #[test]
 fn bodies_that_a_plugin_sends_and_asks_for_have_their_bounds() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use insta::assert_snapshot;
 use runner_tests::{Finished, Run, guest};
 
-use crate::measured::{Measured, hostile, measured, rows};
+use crate::hostile_runs::measured::{Measured, hostile, measured, rows};
 
 /// Words that would be YAML or lines of ours, and schemas that would take the host: refused
 /// before anything is asked or granted.

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use runner_tests::{Answer, ModelApi, Run};
 use serde_json::json;
 
-use crate::measured::{among_others, hostile, measured, rows};
+use crate::hostile_runs::measured::{among_others, hostile, measured, rows};
 
 #[test]
 fn what_an_answer_says_that_it_used_stays_a_number() {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runner_tests::{Answer, Gate, Limit, ModelApi, Quota, QuotaServer, target_folder};
 
-use crate::{CONFIG, over, passed, rows};
+use crate::lanes::{CONFIG, over, passed, rows};
 
 /// Of the second that is declared, what must hold on the other side of the wire: a call may
 /// reach the server so much later than it was let go, and the next one at once.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_tests::{Answer, Limit, ModelApi, Quota, QuotaServer};
 use serde_json::Value;
 
-use crate::{CONFIG, of_provider, over, passed, rows};
+use crate::lanes::{CONFIG, of_provider, over, passed, rows};
 
 /// What a lane may send before its first refusals have come: 8 on an idle machine. Where answers
 /// are slow to be read, silence counts as leave to send more, as it does with slow servers.

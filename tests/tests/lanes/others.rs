@@ -3,7 +3,7 @@
 use runner_tests::{Answer, Finished, Gate, ModelApi, Run, Seen};
 use serde_json::Value;
 
-use crate::{of_provider, over, rows};
+use crate::lanes::{of_provider, over, rows};
 
 /// What the server of these tests can't stand.
 const BAD: &str = "cat /etc/passwd";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runner_tests::{Limit, Phase, Quota, QuotaServer, Says, Traffic};
 
-use crate::{CONFIG, over, passed, rows};
+use crate::lanes::{CONFIG, over, passed, rows};
 
 fn ms(count: u64) -> Duration {
     Duration::from_millis(count)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use runner_tests::{Limit, ModelApi, Phase, Quota, QuotaServer, Run, Running};
 
-use crate::{CONFIG, over, passed, rows};
+use crate::lanes::{CONFIG, over, passed, rows};
 
 const SECOND: Duration = Duration::from_secs(1);
 

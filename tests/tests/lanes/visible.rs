@@ -3,7 +3,7 @@
 use runner_tests::{Answer, ModelApi};
 use serde_json::Value;
 
-use crate::{CONFIG, over};
+use crate::lanes::{CONFIG, over};
 
 /// Names that programs which read the stream may rely on.
 const NAMES: [&str; 16] = [

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use runner_tests::workspace_root;
 use tempfile::TempDir;
 
-use crate::one_file;
+use crate::one_file::one_file;
 
 /// A job with an archive and a config in its workspace.
 struct Job(TempDir);

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use runner_tests::{Finished, Run, Viewed, guest};
 use tempfile::TempDir;
 
-use crate::{NOBODY, findings, is_root, one_file, skip};
+use crate::one_file::{NOBODY, findings, is_root, one_file, skip};
 
 /// A root with the program, the libraries that it is linked to, and folders of these modes.
 fn bare_root(folders: &[(&str, u32)]) -> Option<TempDir> {

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use runner_tests::{Run, workspace_root};
 use tempfile::TempDir;
 
-use crate::one_file;
+use crate::one_file::one_file;
 
 const ARCHIVE: &str = "runner-0.1.0-test";
 

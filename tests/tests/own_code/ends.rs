@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use runner_tests::{Answer, Gate, ModelApi, Run};
 use serde_json::{Value, json};
 
-use crate::{all_end, first_line, lines, rows, trusted};
+use crate::own_code::{all_end, first_line, lines, rows, trusted};
 
 /// Ends itself by a signal at row 5, and hangs with a child at row 7.
 const ILL: &str = r#"

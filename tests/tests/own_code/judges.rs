@@ -3,7 +3,7 @@
 use runner_tests::Run;
 use serde_json::Value;
 
-use crate::{rows, trusted};
+use crate::own_code::{rows, trusted};
 
 /// Five grades of the first row, all passed, and its tokens; and the error of the second.
 fn graded(run: Run) -> (Value, String) {

@@ -1,6 +1,6 @@
 //! What code of a config is given of the environment, and what is shown of it.
 
-use crate::{on_this_machine, outputs, rows, trusted};
+use crate::own_code::{on_this_machine, outputs, rows, trusted};
 
 #[test]
 fn what_code_says_while_a_config_is_read_is_masked() {

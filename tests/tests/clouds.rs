@@ -302,7 +302,7 @@ fn a_request_to_sagemaker_is_signed_for_it() {
 }
 
 /// Made for these tests; it opens nothing.
-const RSA_KEY: &str = include_str!("../../../host/gateway/tests/gateway/rsa.pem");
+const RSA_KEY: &str = include_str!("../../host/gateway/tests/gateway/rsa.pem");
 
 const GOOGLES: &str = "ya29.a-token-of-a-test-0123456789";
 

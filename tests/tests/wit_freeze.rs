@@ -21,7 +21,7 @@ const TRACKS: [&str; 1] = ["v0_1"];
 const FROZEN_HEAD: &str = "\
 # What components built for this track rely on. Written by tests/tests/wit_freeze; the rules
 # are in wit/README.md. To write it anew after allowed growth:
-# RUNNER_BLESS=1 cargo test --release --workspace --test wit_freeze
+# RUNNER_BLESS=1 cargo test --release --workspace --test end_to_end wit_freeze
 ";
 
 fn wit_folder() -> PathBuf {
@@ -58,7 +58,7 @@ fn check(folder: &Path, bless: bool) -> Result<(), Box<dyn Error>> {
     let list = added.join("\n  + ");
     Err(format!(
         "{} has grown, as it may, but its frozen.txt does not say so:\n  + {list}\n\
-         write it anew: RUNNER_BLESS=1 cargo test --release --workspace --test wit_freeze",
+         write it anew: RUNNER_BLESS=1 cargo test --release --workspace --test end_to_end wit_freeze",
         folder.display()
     )
     .into())

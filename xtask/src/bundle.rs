@@ -45,7 +45,7 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::own(place, Own::Quick)?;
     plugins::own(place, Own::StartedAhead)?;
     python::if_possible(place);
-    program::build(place)?;
+    program::build_to_ship(place)?;
     bundle(place, Effort::Much).map(drop)
 }
 

@@ -1,5 +1,7 @@
 //! How the program is built, by every task that needs it.
 
+use std::process::Command;
+
 use crate::place::Place;
 use crate::step::{self, Failure};
 
@@ -11,8 +13,19 @@ use crate::step::{self, Failure};
 /// small test target (that makes cargo count the features that tests need) compiles the
 /// same libraries as the tests do, once.
 pub(crate) fn build(place: &Place) -> Result<(), Failure> {
+    step::run("building the program", &mut building(place))
+}
+
+/// Builds it as people are given it, and as it is measured: all libraries once more.
+pub(crate) fn build_to_ship(place: &Place) -> Result<(), Failure> {
+    let mut cargo = building(place);
+    cargo.env("CARGO_PROFILE_RELEASE_LTO", "thin");
+    step::run("building the program to ship", &mut cargo)
+}
+
+fn building(place: &Place) -> Command {
     let mut cargo = step::cargo(&place.root);
     cargo.args(["build", "--locked", "--release", "--workspace"]);
     cargo.args(["--bin", "runner", "--test", "usage"]);
-    step::run("building the program", &mut cargo)
+    cargo
 }

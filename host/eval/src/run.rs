@@ -213,7 +213,11 @@ impl Loop {
                 self.hand_over();
                 Some(LoopInput::Wake)
             }
-            Happened::Ended(ended) => self.ended(ended),
+            Happened::Ended(ended) => {
+                // What it sent before may have come since the channel was looked at.
+                self.hear_all();
+                self.ended(ended)
+            }
             Happened::Found(found) => self.found(found),
         };
         if let Some(input) = input {
@@ -436,10 +440,7 @@ impl Loop {
 
     /// Sums up, waits for the store, and tells the end.
     async fn finish(mut self) -> Result<Arc<Summary>, RunError> {
-        // Events that the last cases sent before they ended.
-        while let Ok(event) = self.events.try_recv() {
-            self.hear(&event);
-        }
+        self.hear_all();
         self.hand_over();
         let Self {
             context,
@@ -457,6 +458,13 @@ impl Loop {
         let summary = Arc::new(totals.summary(&context, &head, state.end(), begun.elapsed()));
         outlets.close(&summary, unread, &interrupts).await?;
         Ok(summary)
+    }
+
+    /// Tells of all events that were sent until now.
+    fn hear_all(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.hear(&event);
+        }
     }
 
     fn hear(&mut self, event: &Event) {

@@ -223,7 +223,7 @@ fn colour_marks_the_word_of_a_verdict_and_no_answer() {
     for part in [
         " \u{1b}[32m[PASS]\u{1b}[39m yes",
         " \u{1b}[31m[FAIL]\u{1b}[39m no",
-        " \u{1b}[33m[ERROR]\u{1b}[39m no",
+        " \u{1b}[33m[ERROR]\u{1b}[39m auth: no",
         "┆ [PASS] it says",
     ] {
         assert!(text.contains(part), "{part} in {text}");

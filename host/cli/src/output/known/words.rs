@@ -30,7 +30,7 @@ const OF_CASES: [&str; 13] = [
     "Produced by:",
 ];
 /// What lines of the sums begin with.
-const OF_SUMS: [&str; 13] = [
+const OF_SUMS: [&str; 14] = [
     "column  ",
     "all  ",
     "task  ",

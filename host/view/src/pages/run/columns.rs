@@ -45,7 +45,7 @@ pub(super) fn figures(
                 }
             }
         }
-        p.hint { "Tokens and cost are the answers', without what judges used; a cached answer counts as what it cost when it was bought." }
+        p.hint { "Tokens are the answers'. Cost is what was paid, judges included; below it stands what of it was for grading, and what the cache saved." }
         @if sums.columns.len() > MOST_COLUMNS as usize { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
         (metrics)
     })

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 
@@ -9,8 +10,9 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use runner_gateway::{
     CALL_LIMIT, CallBodies, Code, Envelope, ExchangeError, ExchangeScope, Gateway, Held, Lane,
-    RESPONSE_LIMIT, Reply, ResponseCache, Settings,
+    Precedence, RESPONSE_LIMIT, Reply, ResponseCache, Settings,
 };
+use tokio::sync::watch;
 
 use crate::{grants, post, scope, settings};
 
@@ -70,6 +72,25 @@ impl ResponseCache for Forgetful {
     async fn put(&self, _: &runner_store::Digest, _: &Envelope, _: &Lane, held: Held) {
         tokio::task::yield_now().await;
         assert_eq!(held.response.body.len(), RESPONSE_LIMIT);
+    }
+}
+
+/// Calls at once.
+const CALLS: usize = 10;
+
+/// Of calls that go first in the order in which they began, as those of cases do. Without it the one that has
+/// leave to go beyond may wait for the lane that those behind it hold, who wait for space.
+#[derive(Debug)]
+struct Turn(usize, watch::Receiver<[bool; CALLS]>);
+
+impl Precedence for Turn {
+    fn first(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let Self(nth, ended) = self;
+        let mut ended = ended.clone();
+        Box::pin(async move {
+            let first = ended.wait_for(|ended| ended[..*nth].iter().all(|it| *it));
+            drop(first.await);
+        })
     }
 }
 
@@ -151,14 +172,19 @@ async fn many_calls_wait_for_each_other_and_none_is_refused() {
     let url = server(false);
     let gateway = Gateway::new(settings());
     let before = peak(true);
-    let calls = (0..10).map(|_| {
-        let (gateway, url) = (gateway.clone(), url.clone());
+    let ended = Arc::new(watch::Sender::new([false; CALLS]));
+    let calls = (0..CALLS).map(|nth| {
+        let (gateway, url, ended) = (gateway.clone(), url.clone(), Arc::clone(&ended));
         tokio::spawn(async move {
-            let bodies = Arc::default();
+            let turn = Turn(nth, ended.subscribe());
+            let bodies = Arc::new(CallBodies::of(Arc::new(turn)));
             let replies = send_all(&gateway, &url, 2, &bodies).await;
-            replies
-                .into_iter()
-                .all(|reply| reply.is_ok_and(|it| it.body.len() == RESPONSE_LIMIT))
+            let is_whole = |reply: Result<Reply, _>| {
+                reply.is_ok_and(|reply| reply.body.len() == RESPONSE_LIMIT)
+            };
+            let all = replies.into_iter().all(is_whole);
+            ended.send_modify(|ended| ended[nth] = true);
+            all
         })
     });
     for call in join_all(calls.collect::<Vec<_>>()).await {

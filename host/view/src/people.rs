@@ -4,6 +4,8 @@
 //! down. What is said chooses, a score lies between, and nothing said opens the case again. No rule of grading is
 //! known here.
 
+use std::collections::HashMap;
+
 use runner_store::{Annotation, Outcome, Store, StoreError};
 use serde_json::{Map, Value, json};
 
@@ -21,10 +23,11 @@ pub fn annotate<'a>(
     at_ms: i64,
 ) -> Result<(), StoreError> {
     store.annotate(id, said.clone(), at_ms)?;
-    for (row_id, said) in said {
-        store.settle(id, row_id, |json| settled(json, said))?;
-    }
-    Ok(())
+    let said: HashMap<&str, &Annotation> = said.into_iter().collect();
+    let row_ids = said.keys().copied().collect();
+    store.settle(id, &row_ids, |row_id, json| {
+        settled(json, said.get(row_id)?)
+    })
 }
 
 /// The record with what was said; `None` where it waits for nobody.

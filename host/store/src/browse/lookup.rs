@@ -225,16 +225,21 @@ impl Store {
     }
 
     /// Has a record that was changed read anew when the lookup, if there is one, is brought up to date.
-    pub(crate) fn read_anew(&self, run: i64, record: i64) -> Result<(), StoreError> {
+    pub(crate) fn read_anew(&self, run: i64, records: &[i64]) -> Result<(), StoreError> {
         let path = place(self.path(), run);
-        if !path.exists() {
+        if records.is_empty() || !path.exists() {
             return Ok(());
         }
-        let forget = "UPDATE facts SET row_id = '' WHERE record = ?1";
-        let changed = open(&path).and_then(|lookup| lookup.execute(forget, [record]));
-        changed
-            .map(drop)
-            .map_err(|error| StoreError::sql("write a lookup", &path, error))
+        let forget = || {
+            let mut lookup = open(&path)?;
+            let change = lookup.transaction()?;
+            for record in records {
+                let sql = "UPDATE facts SET row_id = '' WHERE record = ?1";
+                change.prepare_cached(sql)?.execute([record])?;
+            }
+            change.commit()
+        };
+        forget().map_err(|error| StoreError::sql("write a lookup", &path, error))
     }
 
     /// Deletes the lookup of a run that is deleted.

@@ -4,6 +4,8 @@
 //! An annotation is about an answer, so it belongs to a row by the row's id: it moves with its case
 //! when a run is resumed under another plan, and is not shown beside an answer that came since.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +71,25 @@ fn write_one(
     change.prepare_cached(sql)?.execute(row)
 }
 
+/// The rows of a run with these ids, and their records: looked through once, since nothing orders rows by their ids.
+fn wanted(
+    change: &Connection,
+    run: i64,
+    row_ids: &HashSet<&str>,
+) -> rusqlite::Result<Vec<(String, i64)>> {
+    let sql = "SELECT row_id, record FROM rows WHERE run = ?1 AND record IS NOT NULL";
+    let mut rows = change.prepare(sql)?;
+    let mut rows = rows.query([run])?;
+    let mut wanted = Vec::new();
+    while let Some(row) = rows.next()? {
+        let row_id = row.get_ref(0)?.as_str()?;
+        if row_ids.contains(row_id) {
+            wanted.push((row_id.to_owned(), row.get(1)?));
+        }
+    }
+    Ok(wanted)
+}
+
 impl Store {
     /// Keeps what a person says of cases, by the ids of their rows, instead of what was said before; an empty
     /// annotation takes it away. All of it is kept, or nothing.
@@ -93,42 +114,44 @@ impl Store {
         write().map_err(|error| self.database().failed("keep an annotation", error))
     }
 
-    /// Gives the case with this row the verdict that `settle` makes of its record: outcome, score, and the record
-    /// that says so; where it makes none, nothing changes. The lookup reads such a record anew.
+    /// Gives the cases with these rows the verdict that `settle` makes of a row's id and its record: outcome, score,
+    /// and the record that says so; where it makes none, nothing changes. The lookup reads such records anew. All
+    /// are settled, or none.
     ///
     /// # Errors
     /// As [`Store::annotate`].
     pub fn settle(
         &self,
         id: &str,
-        row_id: &str,
-        settle: impl FnOnce(&str) -> Option<(Outcome, f64, String)>,
+        row_ids: &HashSet<&str>,
+        settle: impl Fn(&str, &str) -> Option<(Outcome, f64, String)>,
     ) -> Result<(), StoreError> {
         let mut connection = self.database().connect(Purpose::Write)?;
         let run = self.key(&connection, id)?;
-        let write = || {
+        let mut write = || {
             let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let sql = "SELECT record, json FROM rows JOIN records ON key = record WHERE run = ?1 AND row_id = ?2";
-            let found: Option<(i64, String)> = change
-                .query_row(sql, (run, row_id), |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
-            let Some((record, json)) = found else {
-                return Ok(None);
-            };
-            let Some((outcome, score, json)) = settle(&json) else {
-                return Ok(None);
-            };
-            let sql = "UPDATE rows SET outcome = ?3, score = ?4 WHERE run = ?1 AND row_id = ?2";
-            change.execute(sql, (run, row_id, outcome.as_str(), score))?;
-            change.execute(
-                "UPDATE records SET json = ?2 WHERE key = ?1",
-                (record, json),
-            )?;
+            let mut settled = Vec::new();
+            for (row_id, record) in wanted(&change, run, row_ids)? {
+                let sql = "SELECT json FROM records WHERE key = ?1";
+                let json: String = change
+                    .prepare_cached(sql)?
+                    .query_row([record], |row| row.get(0))?;
+                let Some((outcome, score, json)) = settle(&row_id, &json) else {
+                    continue;
+                };
+                let sql = "UPDATE rows SET outcome = ?3, score = ?4 WHERE run = ?1 AND record = ?2";
+                change
+                    .prepare_cached(sql)?
+                    .execute((run, record, outcome.as_str(), score))?;
+                let sql = "UPDATE records SET json = ?2 WHERE key = ?1";
+                change.prepare_cached(sql)?.execute((record, json))?;
+                settled.push(record);
+            }
             change.commit()?;
-            Ok(Some(record))
+            Ok(settled)
         };
-        let settled = write().map_err(|error| self.database().failed("settle a case", error))?;
-        settled.map_or(Ok(()), |record| self.read_anew(run, record))
+        let settled = write().map_err(|error| self.database().failed("settle cases", error))?;
+        self.read_anew(run, &settled)
     }
 
     /// What was said of a case.

@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is wrong"
 )]
 
+use std::collections::HashSet;
+
 use super::*;
 use crate::runs::samples::{Fresh, end, new_run, row};
 use crate::runs::{Outcome, Row, RunEnd, RunInfo, RunStatus};
@@ -423,4 +425,24 @@ fn what_came_out_of_the_cache_before_it_was_told_apart_cost_its_run_nothing() {
         .filter_map(|it| it.unwrap().saved_usd)
         .sum();
     assert_eq!(sums.to_bits(), 0.25_f64.to_bits());
+}
+
+#[test]
+fn cases_are_settled_together_and_no_others() {
+    let fresh = Fresh::new();
+    fresh.finished("run", 1, [0, 1, 2].map(|test_idx| row(test_idx, 0)));
+    let rows = || fresh.store.rows("run").unwrap().map(Result::unwrap);
+    let ids: Vec<String> = rows().map(|row| row.row_id).collect();
+    let before: Vec<_> = rows().map(|row| (row.score, row.record_json)).collect();
+    let wanted = HashSet::from([&*ids[0], &*ids[1], "of nobody"]);
+    let settle = |row_id: &str, json: &str| {
+        assert_eq!(json, before[usize::from(row_id == ids[1])].1);
+        let waits = row_id == ids[0];
+        waits.then(|| (Outcome::Failed, 0.25, "{\"settled\":true}".to_owned()))
+    };
+    fresh.store.settle("run", &wanted, settle).unwrap();
+    let after: Vec<_> = rows().map(|row| (row.score, row.record_json)).collect();
+    assert_eq!(after[0], (0.25, "{\"settled\":true}".to_owned()));
+    assert_eq!(after[1..], before[1..]);
+    assert_eq!(rows().next().unwrap().outcome, Outcome::Failed);
 }

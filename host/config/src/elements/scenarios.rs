@@ -115,8 +115,7 @@ fn scenario(
     };
     // Each is read when it is its turn: all of them together could take any amount of memory.
     for part in parts {
-        let is_data = entry.origin.is_data();
-        if findings.has_stopped() || (is_data && !findings.is_clean()) {
+        if findings.has_stopped() {
             return;
         }
         let part = match part {
@@ -124,9 +123,8 @@ fn scenario(
             None => Some(Draft::default()),
         };
         let Some(mut part) = part else { continue };
-        if is_data {
-            part.in_scenario(of_parts.saturating_mul(of_tests));
-        }
+        let is_too_much =
+            entry.origin.is_data() && part.in_scenario(of_parts.saturating_mul(of_tests));
         // As in promptfoo, every part is a conversation of its own.
         let id = format!("__scenario_{number}__");
         *number += 1;
@@ -138,6 +136,10 @@ fn scenario(
         of_config(&written, tests, &default.under(part), found);
         // A file that it names may hold any number.
         of_tests = of_tests.max((found.len() - before) as u64);
+        if is_too_much {
+            // That is said, and each further part would be read only to say it again.
+            return;
+        }
     }
 }
 

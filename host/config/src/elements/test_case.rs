@@ -402,9 +402,9 @@ fn metadata(entry: &Entry<'_>, findings: &Findings) -> Option<Map<String, Value>
 }
 
 impl Draft {
-    /// Takes in that it is a part of a data file's scenario that makes so many tests.
-    pub(crate) fn in_scenario(&mut self, tests: u64) {
-        self.multiplied.in_scenario(tests);
+    /// Takes in that it is a part of a data file's scenario that makes so many tests; whether these are too many.
+    pub(crate) fn in_scenario(&mut self, tests: u64) -> bool {
+        self.multiplied.in_scenario(tests)
     }
 
     /// A test that has one assertion and is not written in this form.

@@ -37,9 +37,10 @@ impl Multiplied {
         }
     }
 
-    /// Of a part of a scenario that makes so many tests.
-    pub(super) fn in_scenario(&mut self, tests: u64) {
+    /// Of a part of a scenario that makes so many tests; whether these are too many whatever they hold.
+    pub(super) fn in_scenario(&mut self, tests: u64) -> bool {
         self.of_scenario = tests;
+        tests > MOST
     }
 
     /// Of a test that lies over this one.

@@ -26,7 +26,7 @@ pub(super) struct Bar {
     drawn: ProgressBar,
     talk: Talk,
     /// Waits to show it, and ends with the sender.
-    curtain: Option<(Sender<()>, JoinHandle<()>)>,
+    shower: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Bar {
@@ -47,7 +47,7 @@ impl Bar {
         Self {
             drawn: bar,
             talk: talk.clone(),
-            curtain: Some((over, thread)),
+            shower: Some((over, thread)),
         }
     }
 
@@ -61,7 +61,7 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some((over, thread)) = self.curtain.take() {
+        if let Some((over, thread)) = self.shower.take() {
             drop(over);
             let _ = thread.join();
         }

@@ -9,8 +9,6 @@
 
 use std::fmt::Write as _;
 
-use indexmap::IndexSet;
-
 use super::known::MARKDOWN_MARKS;
 use super::{Run, entity};
 use crate::figures;
@@ -134,29 +132,28 @@ fn add_if_room(text: &mut String, part: &str, what: &str) {
 
 /// The mean of each metric in each column, and what was worked out of them; nothing where there are none.
 fn metrics(run: &Run<'_>) -> String {
-    let mut text = String::new();
     let columns = run.summary.columns.iter().take(MOST_COLUMNS);
-    let names = columns.clone().flat_map(|(_, tally)| tally.metrics());
-    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
-    if names.is_empty() {
+    let columns: Vec<_> = columns.enumerate().collect();
+    let (rows, count) = report::metrics::rows(&columns, MOST_METRICS);
+    let mut text = String::new();
+    if count == 0 {
         return text;
     }
     text.push_str("\n<table>\n<tr><th align=\"left\">metric</th>");
-    for idx in 0..columns.len() {
+    for (idx, _) in columns {
         let _ = write!(text, "<th align=\"right\">({idx})</th>");
     }
     text.push_str("</tr>\n");
-    for name in names.iter().take(MOST_METRICS) {
+    for row in rows {
+        let (name, values) = row.split_first().expect("a row has a name");
         let _ = write!(text, "<tr><td>{}</td>", code(name));
-        for (_, tally) in columns.clone() {
-            let value = tally.metric(name).map(figures::number);
-            let value = value.unwrap_or_else(|| "–".to_owned());
+        for value in values {
             let _ = write!(text, "<td align=\"right\">{value}</td>");
         }
         text.push_str("</tr>\n");
     }
     text.push_str("</table>\n");
-    let more = names.len().saturating_sub(MOST_METRICS);
+    let more = count.saturating_sub(MOST_METRICS);
     if more > 0 {
         let more = figures::counted(more as u64, "metric is", "metrics are");
         let _ = writeln!(text, "\n{more} left out.");

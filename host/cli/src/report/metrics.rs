@@ -11,15 +11,14 @@ use crate::visible;
 /// Characters of a metric's name.
 const NAME_CHARS: usize = 60;
 
-/// The first `most` metrics of these columns, and how many there are; nothing where there are none.
+/// As [`rows`], as a table of `width` characters; nothing where there are none.
 pub(crate) fn table(
     columns: &[(usize, &(ColumnHead, Tally))],
     most: usize,
     width: u16,
 ) -> (String, usize) {
-    let names = columns.iter().flat_map(|(_, (_, tally))| tally.metrics());
-    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
-    if names.is_empty() {
+    let (rows, count) = rows(columns, most);
+    if count == 0 {
         return (String::new(), 0);
     }
     let numbers: Vec<String> = columns.iter().map(|(idx, _)| format!("({idx})")).collect();
@@ -27,6 +26,17 @@ pub(crate) fn table(
     let headings: Vec<(&str, Side)> = std::iter::once(("metric", Side::Left))
         .chain(headings)
         .collect();
+    (listing::render(&headings, &rows, width), count)
+}
+
+/// The first `most` metrics of these columns, each with its name and its figure in every column, and how many
+/// there are.
+pub(crate) fn rows(
+    columns: &[(usize, &(ColumnHead, Tally))],
+    most: usize,
+) -> (Vec<Vec<String>>, usize) {
+    let names = columns.iter().flat_map(|(_, (_, tally))| tally.metrics());
+    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
     let row = |name: &&str| {
         let values = columns.iter().map(|(_, (_, tally))| {
             let value = tally.metric(name).map(figures::number);
@@ -34,8 +44,7 @@ pub(crate) fn table(
         });
         std::iter::once(told(name, columns)).chain(values).collect()
     };
-    let rows: Vec<Vec<String>> = names.iter().take(most).map(row).collect();
-    (listing::render(&headings, &rows, width), names.len())
+    (names.iter().take(most).map(row).collect(), names.len())
 }
 
 /// The name; of a metric that the config works out of sums it is said, since it is no mean.

@@ -7,17 +7,13 @@ use std::fmt::Write as _;
 
 use runner_config::plan::{MetricThreshold, Thresholds};
 use runner_eval::summary::{Summary, Tally};
+use runner_telling::thresholds::{MetricBounds, passes};
 use serde_json::{Value, json};
 
 use crate::figures;
-use crate::visible;
 
-/// So much a mean may be beside its bound: sums of fractions are no more exact.
-const TOLERANCE: f64 = 1e-9;
 /// Columns that are named where a metric does not hold.
 const TOP_COLUMNS: usize = 3;
-/// Characters of a metric's name.
-const NAME_CHARS: usize = 60;
 
 /// A threshold, and what the run came to. Texts are safe to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,26 +75,17 @@ pub(crate) fn checks(summary: &Summary) -> Vec<ThresholdCheck> {
         .collect()
 }
 
-/// Whether so many percent passed.
-pub(crate) fn passes(passed: u64, total: u64, percent: f64) -> bool {
-    passed as f64 * 100.0 >= percent * total as f64
-}
-
 fn metric(threshold: &MetricThreshold, columns: &[&Tally]) -> ThresholdCheck {
-    let name = visible::line(&threshold.name);
-    let name = visible::cut(&name, NAME_CHARS);
-    let wanted = match (threshold.min, threshold.max) {
-        (Some(min), Some(max)) => format!("{name} from {min} to {max}"),
-        (Some(min), None) => format!("{name} at least {min}"),
-        (None, Some(max)) => format!("{name} at most {max}"),
-        (None, None) => name.into_owned(),
+    let bounds = MetricBounds {
+        min: threshold.min,
+        max: threshold.max,
     };
     let values: Vec<Option<f64>> = columns
         .iter()
         .map(|tally| tally.metric(&threshold.name))
         .collect();
     let bad: Vec<usize> = (0..values.len())
-        .filter(|idx| !values[*idx].is_some_and(|value| is_within(threshold, value)))
+        .filter(|idx| !values[*idx].is_some_and(|value| bounds.hold(value)))
         .collect();
     let found = if bad.is_empty() {
         spread(&values)
@@ -107,17 +94,9 @@ fn metric(threshold: &MetricThreshold, columns: &[&Tally]) -> ThresholdCheck {
     };
     ThresholdCheck {
         holds: bad.is_empty() && !values.is_empty(),
-        wanted,
+        wanted: bounds.wanted(&threshold.name),
         found,
     }
-}
-
-// What is no number is within no bounds.
-fn is_within(threshold: &MetricThreshold, value: f64) -> bool {
-    let (min, max) = (threshold.min, threshold.max);
-    value.is_finite()
-        && min.is_none_or(|min| value >= min - TOLERANCE)
-        && max.is_none_or(|max| value <= max + TOLERANCE)
 }
 
 /// The least and the most.

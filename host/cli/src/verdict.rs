@@ -107,7 +107,7 @@ impl Policy {
             let cases = figures::counted(total, "case was", "cases were");
             return Verdict::because(USAGE, format!("{cases} planned and none was run"));
         }
-        if !thresholds::passes(passed, total, self.threshold) {
+        if !runner_telling::thresholds::passes(passed, total, self.threshold) {
             let percent = figures::percent(passed, total);
             let threshold = self.threshold;
             return Verdict::because(

@@ -2,10 +2,12 @@
 //!
 //! - [`figures`]: a share, a count, a time, an amount of money;
 //! - [`apart`]: names that are cut and can still be told apart;
+//! - [`thresholds`]: what is asked of a run, and whether it holds;
 //! - [`visible`]: a text from outside, with nothing in it that would be obeyed instead of shown.
 //!
 //! Pure, and without a dependency: whoever tells something uses it.
 
 pub mod apart;
 pub mod figures;
+pub mod thresholds;
 pub mod visible;

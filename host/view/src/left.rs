@@ -4,15 +4,11 @@
 use std::time::Duration;
 
 use runner_store::{RunInfo, StoreError};
-use runner_telling::{figures, visible};
+use runner_telling::figures;
+use runner_telling::thresholds::{self, MetricBounds};
 use serde_json::Value;
 
 use crate::site::Site;
-
-/// So much a mean may be beside its bound: sums of fractions are no more exact.
-const TOLERANCE: f64 = 1e-9;
-/// Characters of a metric's name.
-const NAME_CHARS: usize = 60;
 
 /// Its summary and its options, as far as they can be read.
 #[derive(Debug)]
@@ -59,7 +55,7 @@ impl Left {
         }
         let rate = self.options["thresholds"]["passRate"].as_f64();
         let rate = rate.map(|percent| {
-            let holds = passed as f64 * 100.0 >= percent * total as f64;
+            let holds = thresholds::passes(passed, total, percent);
             let found = figures::percent(passed, total);
             Asked::new(holds, &format!("pass rate at least {percent} %: {found}"))
         });
@@ -89,32 +85,24 @@ fn pairs(of_column: &Value) -> Vec<(&str, f64)> {
 
 /// A metric has to be within its bounds in every column.
 fn metric(asked: &Value) -> Asked {
-    let (min, max) = (asked["min"].as_f64(), asked["max"].as_f64());
-    let name = visible::line(asked["name"].as_str().unwrap_or_default());
-    let name = visible::cut(&name, NAME_CHARS);
-    let bounds = match (min, max) {
-        (Some(min), Some(max)) => format!("{name} from {min} to {max}"),
-        (Some(min), None) => format!("{name} at least {min}"),
-        (_, max) => format!("{name} at most {}", max.unwrap_or(f64::NAN)),
+    let bounds = MetricBounds {
+        min: asked["min"].as_f64(),
+        max: asked["max"].as_f64(),
     };
+    let wanted = bounds.wanted(asked["name"].as_str().unwrap_or_default());
     let values: Vec<Option<f64>> = asked["values"]
         .as_array()
         .into_iter()
         .flatten()
         .map(Value::as_f64)
         .collect();
-    let is_within = |value: &Option<f64>| {
-        value.is_some_and(|value| {
-            min.is_none_or(|min| value >= min - TOLERANCE)
-                && max.is_none_or(|max| value <= max + TOLERANCE)
-        })
-    };
+    let is_within = |value: &Option<f64>| value.is_some_and(|value| bounds.hold(value));
     let told = values
         .iter()
         .map(|value| value.map_or("–".to_owned(), figures::number));
     let told = told.collect::<Vec<_>>().join(", ");
     let holds = !values.is_empty() && values.iter().all(is_within);
-    Asked::new(holds, &format!("{bounds}: {told}"))
+    Asked::new(holds, &format!("{wanted}: {told}"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::called::CalledPlugin;
 use crate::event::{Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
-use crate::plugins::{Answers, Grader, Interpreter, Target, Trust};
+use crate::plugins::{Grader, Interpreter, Target, Trust};
 use crate::programs::Programs;
 use crate::providers::Providers;
 use crate::question::asking::Asking;
@@ -82,11 +82,7 @@ impl RunContext {
 
     /// Who holds the memory that a case takes.
     pub(crate) fn holder(&self, case: &Case) -> ProviderNumber {
-        let trust = match &self.target(case).answers {
-            Answers::Component(it) => Some(&it.plugin.trust),
-            Answers::Own(_) => None,
-        };
-        holder(trust, self.providers.number(case))
+        holder(self.target(case).trust(), self.providers.number(case))
     }
 
     /// How long a case may work.
@@ -107,6 +103,17 @@ impl RunContext {
     }
 }
 
+/// Whether the answers of these columns are held by more than one.
+pub(crate) fn are_several(columns: &[Arc<Target>], providers: &Providers) -> bool {
+    let columns = columns.iter().zip(providers.of_columns());
+    differ(columns.map(|(target, number)| holder(target.trust(), *number)))
+}
+
+fn differ(mut holders: impl Iterator<Item = ProviderNumber>) -> bool {
+    let first = holders.next();
+    holders.any(|other| Some(other) != first)
+}
+
 /// The components of others hold memory together: one of them may serve several providers.
 fn holder(trust: Option<&Trust>, provider: ProviderNumber) -> ProviderNumber {
     match trust {
@@ -125,5 +132,10 @@ mod tests {
         assert_eq!(holder(Some(&others), 1), holder(Some(&others), 2));
         assert_ne!(holder(Some(&Trust::Bundled), 1), holder(None, 2));
         assert_ne!(holder(Some(&others), 1), holder(None, 1));
+        // So two providers of one are no several, of which each would have less.
+        assert!(!differ(
+            [1, 2].map(|it| holder(Some(&others), it)).into_iter()
+        ));
+        assert!(differ([1, 2].map(|it| holder(None, it)).into_iter()));
     }
 }

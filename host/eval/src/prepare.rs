@@ -18,7 +18,7 @@ use crate::aside::aside;
 use crate::beginning::Beginning;
 use crate::call::case;
 use crate::called::CalledPlugin;
-use crate::context::RunContext;
+use crate::context::{self, RunContext};
 use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
@@ -227,6 +227,7 @@ impl Settled {
         let (asking, kept) = (Arc::default(), (exchanges, cache, quotas));
         let news = News::new(&plan, &sender, &asking);
         let providers = Providers::of(&plan.columns);
+        let several = context::are_several(&targets.columns, &providers);
         let context = Arc::new(RunContext {
             columns: targets.columns,
             targets: targets.asked,
@@ -246,7 +247,7 @@ impl Settled {
             run_timeout: plan.options.run_timeout,
             stopped_by: OnceLock::new(),
             draining: CancellationToken::new(),
-            memory: Arc::new(Memory::of(providers.are_several())),
+            memory: Arc::new(Memory::of(several)),
             providers,
             log_room: LogRoom::default(),
             calls,

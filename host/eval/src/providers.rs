@@ -21,9 +21,9 @@ impl Providers {
         Self(numbers.collect())
     }
 
-    /// Whether the columns have more than one.
-    pub(crate) fn are_several(&self) -> bool {
-        self.0.iter().any(|number| *number != 0)
+    /// The number of each column's provider.
+    pub(crate) fn of_columns(&self) -> &[ProviderNumber] {
+        &self.0
     }
 
     /// The number of the provider that answers a case: a test's own comes after those of the columns.
@@ -50,7 +50,8 @@ mod tests {
         assert_eq!(numbers[0], numbers[1]);
         assert_eq!(numbers[2], numbers[3]);
         assert_ne!(numbers[0], numbers[2]);
-        assert!(providers.are_several());
-        assert!(!Providers::of(&plan.columns[..2]).are_several());
+        let are_several = |providers: &Providers| providers.of_columns().iter().any(|it| *it != 0);
+        assert!(are_several(&providers));
+        assert!(!are_several(&Providers::of(&plan.columns[..2])));
     }
 }

@@ -9,7 +9,7 @@ use runner_sandbox::CallLimits;
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
 
-use super::loaded::LoadedPlugin;
+use super::loaded::{LoadedPlugin, Trust};
 use crate::programs::Callee;
 
 /// A provider of the config, ready to be called.
@@ -74,6 +74,14 @@ pub(crate) enum Runs {
 }
 
 impl Target {
+    /// Whose component answers; `None`: the config's own code does.
+    pub(crate) fn trust(&self) -> Option<&Trust> {
+        match &self.answers {
+            Answers::Component(it) => Some(&it.plugin.trust),
+            Answers::Own(_) => None,
+        }
+    }
+
     /// Whether it can be asked for vectors. Whether code of the config makes some is known when it
     /// is asked.
     pub(crate) fn embeds(&self) -> bool {

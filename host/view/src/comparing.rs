@@ -3,6 +3,8 @@
 //! Both are read once from their lookups, put into the order of their contents, and walked side by
 //! side: some fifty bytes a case, so that a run of a million can be compared with another.
 
+use std::collections::HashMap;
+
 use runner_store::{Outcome, Store, StoreError};
 
 use crate::pairing::{self, CaseKey};
@@ -16,6 +18,8 @@ pub(crate) mod measures;
 pub(crate) enum Kind {
     Worse,
     Better,
+    /// It passed one of the two times, but its own repeats within a run went both ways, too.
+    Flaky,
     /// It did not pass in another way.
     Otherwise,
     /// Its verdict is as before, its score another.
@@ -26,9 +30,10 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Each with its word in an address, and in words.
-    pub(crate) const ALL: [(Self, &'static str, &'static str); 5] = [
+    pub(crate) const ALL: [(Self, &'static str, &'static str); 6] = [
         (Self::Worse, "worse", "got worse"),
         (Self::Better, "better", "got better"),
+        (Self::Flaky, "flaky", "flaky"),
         (Self::Otherwise, "otherwise", "failed in another way"),
         (Self::Score, "score", "another score"),
         (Self::Answer, "answer", "another answer"),
@@ -75,6 +80,8 @@ pub(crate) struct Comparison {
     pub(crate) differences: Vec<Difference>,
     pub(crate) only_before: u64,
     pub(crate) only_after: u64,
+    /// Cases that are tested otherwise than before.
+    pub(crate) tested: u64,
     matched: Vec<Matched>,
 }
 
@@ -91,6 +98,8 @@ struct Case {
     cost: f32,
     latency_ms: f32,
     answer: u64,
+    /// Which repeats it is one of, if of several; none once it is known that they agree.
+    repeats: Option<u64>,
 }
 
 impl Case {
@@ -149,11 +158,28 @@ fn cases(
                 cost: it.cost as f32,
                 latency_ms: it.latency_ms as f32,
                 answer: it.answer,
+                repeats: it.repeats,
             });
         }
     })?;
+    keep_flaky(&mut cases);
     cases.sort_unstable_by_key(|case| (case.key(), case.test));
     Ok(cases)
+}
+
+/// Leaves the group of repeats to those cases of which some repeats passed and some did not.
+fn keep_flaky(cases: &mut [Case]) {
+    let mut ways: HashMap<(u32, u64), [bool; 2]> = HashMap::new();
+    for case in &*cases {
+        if let Some(repeats) = case.repeats {
+            let ways = ways.entry((case.pair, repeats)).or_default();
+            ways[usize::from(case.outcome == Outcome::Passed)] = true;
+        }
+    }
+    for case in cases {
+        let is_flaky = |repeats: &u64| ways.get(&(case.pair, *repeats)) == Some(&[true; 2]);
+        case.repeats = case.repeats.filter(is_flaky);
+    }
 }
 
 /// Both in the order of their keys.
@@ -224,7 +250,10 @@ impl Comparison {
             before: before.test,
             after: after.test,
         });
+        self.tested += u64::from(before.tested != after.tested);
+        let is_flaky = before.repeats.is_some() || after.repeats.is_some();
         let kind = match (passed(before), passed(after)) {
+            (true, false) | (false, true) if is_flaky => Kind::Flaky,
             (true, false) => Kind::Worse,
             (false, true) => Kind::Better,
             _ if before.outcome != after.outcome => Kind::Otherwise,
@@ -260,7 +289,39 @@ mod tests {
             cost: 0.5,
             latency_ms: if test == 9 { f32::NAN } else { 40.0 },
             answer,
+            repeats: None,
         }
+    }
+
+    #[test]
+    fn a_case_whose_repeats_went_both_ways_is_neither_worse_nor_better() {
+        use Outcome::{Failed, Passed};
+        let repeat = |content, outcome, group| Case {
+            repeats: Some(group),
+            ..case(content, content as u32, outcome, 1)
+        };
+        let mut before = [
+            repeat(1, Passed, 7),
+            repeat(2, Passed, 7),
+            repeat(3, Passed, 8),
+            repeat(4, Passed, 8),
+        ];
+        let mut after = [
+            repeat(1, Passed, 7),
+            repeat(2, Failed, 7),
+            repeat(3, Failed, 8),
+            repeat(4, Failed, 8),
+        ];
+        keep_flaky(&mut before);
+        keep_flaky(&mut after);
+        let comparison = walk(vec![Beside::default()], &before, &after);
+        assert_eq!(comparison.columns[0].kinds, [2, 0, 1, 0, 0, 0]);
+        // What may be chance is told with its interval; no case is left out of it.
+        assert_eq!(comparison.columns[0].pairs.worse, 3);
+        // Of another column, or another group, nothing is said.
+        let mut others = [repeat(1, Passed, 7), repeat(2, Failed, 8)];
+        keep_flaky(&mut others);
+        assert!(others.iter().all(|it| it.repeats.is_none()));
     }
 
     #[test]
@@ -280,11 +341,12 @@ mod tests {
             ..own
         };
         let comparison = walk(vec![Beside::default()], &[own], &[strange, broken]);
-        assert_eq!(comparison.columns[0].kinds, [1, 0, 0, 0, 0]);
+        assert_eq!(comparison.columns[0].kinds, [1, 0, 0, 0, 0, 0]);
         assert_eq!((comparison.only_before, comparison.only_after), (0, 1));
         // A test that was changed is the same case for all that.
         let comparison = walk(vec![Beside::default()], &[own], &[strange]);
         assert_eq!((comparison.only_before, comparison.only_after), (0, 0));
+        assert_eq!(comparison.tested, 1);
     }
 
     #[test]
@@ -329,7 +391,7 @@ mod tests {
                 neither: 1
             }
         );
-        assert_eq!(comparison.columns[0].kinds, [1, 1, 1, 0, 1]);
+        assert_eq!(comparison.columns[0].kinds, [1, 1, 0, 1, 0, 1]);
         assert_eq!(comparison.columns[0].scores[10][0], 1);
         let measures = comparison.measures().map(|it| (it.unit, it.columns[0]));
         let told = measures.map(|(unit, means)| (unit, means.count, means.sums()));

@@ -10,6 +10,7 @@
 //! - [`Viewer`] listens on the loopback interface, lets one browser in, and serves until it is told
 //!   to end;
 //! - [`pairing`] says which columns and cases of two runs are the same one;
+//! - [`changes`] says what changed in prompts, providers and plugins between them;
 //! - [`markdown`] makes HTML of an answer that can do nothing;
 //! - [`people`] keeps what people say of cases, and settles those that wait for it;
 //! - [`significance`] says whether they differ by more than chance.
@@ -21,6 +22,7 @@
 mod address;
 mod agreement;
 mod assets;
+pub mod changes;
 mod comparing;
 mod door;
 mod facts;

@@ -143,4 +143,24 @@ mod tests {
         );
         assert_eq!(given_description(&Value::Null), None);
     }
+
+    #[test]
+    fn columns_pair_by_names_then_by_what_is_left_of_them() {
+        let before = [
+            ["a", "p", "p"],
+            ["a", "q", "q"],
+            ["b", "p", "p"],
+            ["gone", "old", "old"],
+        ];
+        let after = [
+            ["c", "p", "p"],
+            ["a", "q2", "q2"],
+            ["a", "p", "p"],
+            ["new", "fresh", "fresh"],
+        ];
+        assert_eq!(columns(&before, &after), [Some(2), Some(1), Some(0), None]);
+        assert_eq!(columns(&[], &after), [None; 4]);
+        let twice = [["a", "p", "p"], ["a", "p", "p"]];
+        assert_eq!(columns(&twice, &twice), [Some(0), Some(1)]);
+    }
 }

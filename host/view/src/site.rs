@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use runner_store::{Metrics, RunHead, RunInfo, RunState, Store, StoreError};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::facts;
 use crate::sums::Sums;
@@ -29,6 +29,8 @@ pub(crate) struct Column {
     pub(crate) provider: String,
     pub(crate) label: String,
     pub(crate) raw: String,
+    /// Options that go to the provider with the prompt.
+    pub(crate) config: Option<Map<String, Value>>,
 }
 
 /// How far a lookup is.

@@ -10,6 +10,8 @@ use std::io::Write;
 use anyhow::Context as _;
 use runner_eval::record::CaseRecord;
 use runner_store::{Row, Store, StoreError};
+use runner_view::changes::{Changes, ComparedColumn, ComparedRun};
+use runner_view::pairing::{self, Names};
 use serde_json::{Value, json};
 
 use super::Setting;
@@ -22,13 +24,11 @@ use crate::stored::{self, StoredRun};
 use crate::verdict::Policy;
 
 mod cases;
-mod columns;
 mod gate;
 mod told;
 mod words;
 
 use cases::{Ended, Index, Kind};
-use columns::{Changes, ComparedRun};
 use gate::Gate;
 use told::Sums;
 
@@ -151,19 +151,23 @@ struct Totals {
 
 impl<'a> Comparison<'a> {
     fn new(store: &'a Store, before: &'a StoredRun, after: &'a StoredRun) -> Result<Self, Failure> {
-        let partners = columns::pairs(&before.columns, &after.columns);
+        let [old_columns, new_columns] = [before, after].map(compared);
+        let names = |columns: &[ComparedColumn<'a>]| -> Vec<Names<'a>> {
+            columns.iter().map(|it| it.names).collect()
+        };
+        let partners = pairing::columns(&names(&old_columns), &names(&new_columns));
         let plugins = |run: &StoredRun| -> anyhow::Result<Value> {
             let head = store.run_head(&run.info.id)?;
             Ok(serde_json::from_str(&head.plugins_json).unwrap_or_default())
         };
         let (old, new) = (plugins(before)?, plugins(after)?);
         let earlier = ComparedRun {
-            columns: &before.columns,
+            columns: old_columns,
             config: &before.config,
             plugins: old,
         };
         let later = ComparedRun {
-            columns: &after.columns,
+            columns: new_columns,
             config: &after.config,
             plugins: new,
         };
@@ -233,6 +237,16 @@ impl<'a> Comparison<'a> {
         totals.only_before = index.rest();
         Ok(totals)
     }
+}
+
+fn compared(run: &StoredRun) -> Vec<ComparedColumn<'_>> {
+    let columns = run.columns.iter();
+    columns
+        .map(|it| ComparedColumn {
+            names: [&*it.provider, &*it.label, &*it.raw],
+            config: it.config.as_ref(),
+        })
+        .collect()
 }
 
 fn read(row: &Row) -> anyhow::Result<(CaseRecord, Ended)> {

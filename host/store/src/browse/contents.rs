@@ -27,6 +27,8 @@ pub struct Content {
     pub tested: u64,
     /// See [`Facts`](super::Facts).
     pub answer: u64,
+    /// See [`Facts`](super::Facts).
+    pub repeats: Option<u64>,
 }
 
 impl Store {
@@ -39,7 +41,7 @@ impl Store {
         let run = self.key(&connection, id)?;
         self.attach_lookup(&connection, run)?;
         let mut read = || {
-            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer, cost_usd, latency_ms \
+            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer, cost_usd, latency_ms, repeats \
                        FROM rows JOIN lookup.facts USING (record) WHERE run = ?1 \
                        ORDER BY test_idx, prompt_idx";
             let mut found = connection.prepare(sql)?;
@@ -62,6 +64,7 @@ impl Store {
                     file: number(5)?,
                     tested: number(6)?,
                     answer: number(7)?,
+                    repeats: row.get::<_, Option<i64>>(10)?.map(i64::cast_unsigned),
                 });
             }
             Ok(())

@@ -16,6 +16,7 @@ use crate::record::{Record, text_of};
 use crate::request::{Fields, Reply};
 use crate::site::{Column, LookedUp, Site};
 
+mod changed;
 mod sums;
 mod words;
 
@@ -71,6 +72,7 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
         .and_then(|text| text.parse::<usize>().ok())
         .unwrap_or_default();
     let cases = cases(site, &sides, &comparison, kind, page)?;
+    let changed = changed::section(site, &sides, &comparison)?;
     let measures = if site.planned(&sides.after.id)? > MOST_CASES {
         later(
             &sides.query.replacen("/compare", "/compare/measures", 1),
@@ -83,6 +85,7 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
         &title,
         &html! {
             (head(&sides, &comparison))
+            (changed)
             @if sides.is_one_run() { (choose(&sides)) }
             @if sides.columns.is_empty() { p.empty { "No column of one run has a partner in the other." } }
             @else { (sums::pass_rates(&sides, &comparison)) (measures) }
@@ -256,6 +259,7 @@ fn cases(
             a href=(at(None, 0)) aria-current=[kind.is_none().then_some("page")] { "all " (figures::count(comparison.differences.len() as u64)) }
             @for (it, word, label) in Kind::ALL { a href=(at(Some(word), 0)) aria-current=[(kind == Some(it)).then_some("page")] { (label) " " (figures::count(count(it))) } }
         }
+        @if count(Kind::Flaky) > 0 { p.hint { "Flaky: it came out differently, but so did its own repeats within one of the two runs, some of which passed and some of which did not. It counts in the pass rate above as any other." } }
         @if shown.is_empty() { p.empty { "No case matches." } }
         @for case in shown { (case) }
         nav.pages aria-label="Pages" {

@@ -433,3 +433,42 @@ fn a_run_that_grows_is_told_until_it_ends() {
     assert!(page.contains("<details><summary>Lanes over time</summary><div class=\"lanes\">"));
     assert!(!served.get("/runs/run-2").contains("Lanes over time"));
 }
+
+#[test]
+fn a_comparison_says_what_changed_and_which_cases_are_flaky() {
+    let served = Served::new();
+    let both = served.get("/compare?run=run-1&run=run-2");
+    assert!(both.contains("<h2>What changed</h2>"), "{both}");
+    assert!(both.contains("Nothing: prompts, providers"), "{both}");
+    let columns = served.get("/compare?run=run-1&left=0&right=1");
+    assert!(!columns.contains("What changed"), "{columns}");
+    // Two repeats of a test, of which in the later run one does not pass; and a prompt that was edited.
+    for (id, second, raw) in [
+        ("run-3", Outcome::Passed, "Say {{x}}"),
+        ("run-4", Outcome::Failed, "Say <i>{{x}}"),
+    ] {
+        let mut new = served::new_run(id, 9);
+        new.columns_json = new.columns_json.replace("Say {{x}}", raw);
+        let writer = served.store.begin_run(new).unwrap();
+        for (test, outcome) in [(0, Outcome::Passed), (1, second)] {
+            let mut row = row(id, test, 0, outcome);
+            let mut record: Value = serde_json::from_str(&row.record_json).unwrap();
+            record["repeatGroup"] = "group".into();
+            record["repeatIndex"] = test.into();
+            row.record_json = record.to_string();
+            writer.push(row).unwrap();
+        }
+        writer.flush().unwrap();
+    }
+    let page = served.get("/compare?run=run-3&run=run-4");
+    let prompt = "<b>prompt</b> p: <del>Say {{x}}</del> → <ins>Say &lt;i&gt;{{x}}</ins>";
+    assert!(page.contains(prompt), "{page}");
+    for told in [
+        ">flaky 1</a>",
+        ">got worse 0</a>",
+        "Flaky: it came out differently",
+    ] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    assert!(page.contains("kind=flaky"), "{page}");
+}

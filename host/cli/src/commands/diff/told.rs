@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_view::changes::{Change, Changes, MOST_CHANGES};
 use runner_view::significance::Pairs;
 use serde_json::{Value, json};
 
 use super::cases::{Ended, Kind};
-use super::columns::{Change, Changes, MOST_CHANGES};
 use super::{Compared, Comparison, Totals, words};
 use crate::figures;
 use crate::findings::{about, reasons, text_of};

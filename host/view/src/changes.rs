@@ -1,5 +1,6 @@
-//! What is different about the columns of two runs; which belong together says
-//! [`pairing`].
+//! What changed between two runs but for single cases: prompts, providers, plugins, and the model that grades.
+//!
+//! Which columns belong together is said in [`pairing`](crate::pairing).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -7,40 +8,38 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
-use runner_view::pairing::{self, Names};
+use runner_telling::visible;
 use serde_json::{Map, Value, json};
 
-use crate::output::ColumnRecord;
-use crate::visible;
+use crate::pairing::Names;
 
 /// Changes that are kept and told.
-pub(super) const MOST_CHANGES: usize = 1_000;
+pub const MOST_CHANGES: usize = 1_000;
 /// Characters of a key in the name of a change.
 const KEY_CHARS: usize = 200;
 /// Characters of such a name.
 const PATH_CHARS: usize = 1_000;
 
-/// For each column of the later run its partner in the earlier.
-pub(super) fn pairs(before: &[ColumnRecord], after: &[ColumnRecord]) -> Vec<Option<usize>> {
-    pairing::columns(&names(before), &names(after))
-}
-
-fn names(columns: &[ColumnRecord]) -> Vec<Names<'_>> {
-    let of = columns.iter();
-    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
+/// What a column was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparedColumn<'a> {
+    /// Provider, name and text of its prompt.
+    pub names: Names<'a>,
+    /// Options that go to the provider with the prompt.
+    pub config: Option<&'a Map<String, Value>>,
 }
 
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Change<'a> {
+pub struct Change<'a> {
     /// `column`, `prompt`, `provider`, `plugin`, `grader`.
-    pub(super) of: &'static str,
+    pub of: &'static str,
     /// Whose.
-    pub(super) name: String,
+    pub name: String,
     /// What it was; nothing if it was not there.
-    pub(super) before: Cow<'a, Value>,
+    pub before: Cow<'a, Value>,
     /// What it is.
-    pub(super) after: Cow<'a, Value>,
+    pub after: Cow<'a, Value>,
 }
 
 impl<'a> Change<'a> {
@@ -66,8 +65,8 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// For `--json`.
-    pub(super) fn json(&self) -> Value {
+    /// As an object: `of`, `name`, `before`, `after`.
+    pub fn json(&self) -> Value {
         let Self {
             of,
             name,
@@ -80,20 +79,22 @@ impl<'a> Change<'a> {
 
 /// A run, as far as it decides what its cases are.
 #[derive(Debug)]
-pub(super) struct ComparedRun<'a> {
-    pub(super) columns: &'a [ColumnRecord],
-    pub(super) config: &'a Value,
+pub struct ComparedRun<'a> {
+    /// Its columns.
+    pub columns: Vec<ComparedColumn<'a>>,
+    /// Its config.
+    pub config: &'a Value,
     /// `[{ name, version, sha256 }]`.
-    pub(super) plugins: Value,
+    pub plugins: Value,
 }
 
 /// What changed in prompts, providers, plugins and the model that grades, each thing once.
 #[derive(Debug, Default)]
-pub(super) struct Changes<'a> {
+pub struct Changes<'a> {
     /// The first [`MOST_CHANGES`].
-    pub(super) told: Vec<Change<'a>>,
+    pub told: Vec<Change<'a>>,
     /// There are others, which nobody looked for.
-    pub(super) are_more: bool,
+    pub are_more: bool,
     /// Hashes of those that are told.
     seen: HashSet<u64>,
     hasher: RandomState,
@@ -112,7 +113,7 @@ enum Pairing {
 
 impl<'a> Changes<'a> {
     /// Of two runs whose columns belong together so.
-    pub(super) fn between(
+    pub fn between(
         before: &ComparedRun<'a>,
         after: &ComparedRun<'a>,
         partners: &[Option<usize>],
@@ -148,7 +149,7 @@ impl<'a> Changes<'a> {
                 let earlier = &before.columns[idx];
                 is_left[idx] = false;
                 self.of_column(earlier, later)?;
-                self.of_providers((&old, &earlier.provider), (&new, &later.provider))?;
+                self.of_providers((&old, earlier.names[0]), (&new, later.names[0]))?;
             } else {
                 let is = json!(name(later));
                 self.add(Change::new("column", name(later), Value::Null, is))?;
@@ -181,20 +182,23 @@ impl<'a> Changes<'a> {
     }
 
     /// Visits what changed in a column but for the config of its provider.
-    fn of_column(&mut self, earlier: &ColumnRecord, later: &ColumnRecord) -> ControlFlow<()> {
-        let label = &later.label;
-        if earlier.raw != later.raw {
-            let (was, is) = (json!(earlier.raw), json!(later.raw));
-            self.add(Change::new("prompt", label, was, is))?;
+    fn of_column(
+        &mut self,
+        earlier: &ComparedColumn<'_>,
+        later: &ComparedColumn<'_>,
+    ) -> ControlFlow<()> {
+        let [from, _, was] = earlier.names;
+        let [to, label, is] = later.names;
+        if was != is {
+            self.add(Change::new("prompt", label, json!(was), json!(is)))?;
         }
         if earlier.config != later.config {
             let name = format!("{label} config");
             let (was, is) = (json!(earlier.config), json!(later.config));
             self.add(Change::new("prompt", name, was, is))?;
         }
-        if earlier.provider != later.provider {
-            let (was, is) = (json!(earlier.provider), json!(later.provider));
-            self.add(Change::new("provider", label, was, is))?;
+        if from != to {
+            self.add(Change::new("provider", label, json!(from), json!(to)))?;
         }
         ControlFlow::Continue(())
     }
@@ -220,8 +224,9 @@ impl<'a> Changes<'a> {
     }
 }
 
-fn name(column: &ColumnRecord) -> String {
-    format!("{} · {}", column.provider, column.label)
+fn name(column: &ComparedColumn<'_>) -> String {
+    let [provider, label, _] = column.names;
+    format!("{provider} · {label}")
 }
 
 /// The entries of a config by their labels, or else ids.
@@ -315,39 +320,19 @@ fn plugins(before: &Value, after: &Value) -> Vec<(String, Value, Value)> {
 mod tests {
     use super::*;
 
-    fn column(provider: &str, label: &str, raw: &str) -> ColumnRecord {
-        ColumnRecord {
-            id: String::new(),
-            raw: raw.to_owned(),
-            label: label.to_owned(),
-            provider: provider.to_owned(),
+    fn column<'a>(provider: &'a str, label: &'a str, raw: &'a str) -> ComparedColumn<'a> {
+        ComparedColumn {
+            names: [provider, label, raw],
             config: None,
         }
     }
 
     #[test]
-    fn columns_pair_by_names_then_by_what_is_left_of_them() {
-        let before = [
-            column("a", "p", "p"),
-            column("a", "q", "q"),
-            column("b", "p", "p"),
-            column("gone", "old", "old"),
-        ];
-        let after = [
-            column("c", "p", "p"),
-            column("a", "q2", "q2"),
-            column("a", "p", "p"),
-            column("new", "fresh", "fresh"),
-        ];
-        assert_eq!(pairs(&before, &after), [Some(2), Some(1), Some(0), None]);
-        assert_eq!(pairs(&[], &after), [None; 4]);
-        let twice = [column("a", "p", "p"), column("a", "p", "p")];
-        assert_eq!(pairs(&twice, &twice), [Some(0), Some(1)]);
-    }
-
-    #[test]
     fn what_decides_the_answers_is_compared() {
-        let (old, new) = ([column("m", "p", "Hi")], [column("m", "p", "Hello")]);
+        let (old, new) = (
+            vec![column("m", "p", "Hi")],
+            vec![column("m", "p", "Hello")],
+        );
         let config = |temperature: u64| {
             json!({ "providers": [{ "id": "openai:m", "label": "m", "config": { "temperature": temperature, "seed": 1 } }],
             "defaultTest": { "options": { "provider": format!("judge-{temperature}") } } })
@@ -356,12 +341,12 @@ mod tests {
         let plugin = |version: &str| json!([{ "alias": "openai", "version": version, "sha256": version }, { "alias": "text", "version": "1", "sha256": "1" }]);
         let (plugins, newer) = (plugin("1"), plugin("2"));
         let before = ComparedRun {
-            columns: &old,
+            columns: old,
             config: &was,
             plugins,
         };
         let after = ComparedRun {
-            columns: &new,
+            columns: new,
             config: &is,
             plugins: newer,
         };
@@ -383,7 +368,7 @@ mod tests {
 
     #[test]
     fn so_many_changes_are_kept_and_no_path_is_longer_than_it_is_told() {
-        let columns = [column("m", "p", "Hi")];
+        let columns = vec![column("m", "p", "Hi")];
         let config = |seed: usize| {
             let knobs: Map<String, Value> = (0..2 * MOST_CHANGES)
                 .map(|at| (format!("{at:06}"), json!(seed)))
@@ -394,7 +379,7 @@ mod tests {
         };
         let (was, is) = (config(0), config(1));
         let head = |config| ComparedRun {
-            columns: &columns,
+            columns: columns.clone(),
             config,
             plugins: Value::Null,
         };
@@ -417,11 +402,14 @@ mod tests {
 
     #[test]
     fn a_provider_is_compared_once_for_all_its_columns() {
-        let columns: Vec<ColumnRecord> = (0..1_000)
-            .map(|at| column(["a", "b"][at % 2], &at.to_string(), ""))
-            .collect();
-        let other = columns.iter().map(|it| column("c", &it.label, ""));
-        let other: Vec<ColumnRecord> = other.collect();
+        let labels: Vec<String> = (0..1_000).map(|at| at.to_string()).collect();
+        let of = |providers: [&'static str; 2]| -> Vec<ComparedColumn<'_>> {
+            let labels = labels.iter().enumerate();
+            labels
+                .map(|(at, label)| column(providers[at % 2], label, ""))
+                .collect()
+        };
+        let (columns, other) = (of(["a", "b"]), of(["c", "c"]));
         let config = json!({});
         let head = |columns| ComparedRun {
             columns,
@@ -429,9 +417,9 @@ mod tests {
             plugins: Value::Null,
         };
         let partners: Vec<Option<usize>> = (0..1_000).map(Some).collect();
-        let found = Changes::between(&head(&columns), &head(&columns), &partners);
+        let found = Changes::between(&head(columns.clone()), &head(columns.clone()), &partners);
         assert_eq!(found.compared.len(), 2);
-        let found = Changes::between(&head(&columns), &head(&other), &partners);
+        let found = Changes::between(&head(columns), &head(other), &partners);
         assert_eq!((found.compared.len(), found.told.len()), (3, 1_000));
     }
 

@@ -19,6 +19,8 @@ use crate::render::{Escape, Printed};
 pub struct Apart {
     marked: String,
     aside: Aside,
+    /// For each mark, whether it stands alone behind a key, or in a list, of a YAML text.
+    bare: Vec<bool>,
 }
 
 /// Texts that were set aside, in the order of their marks.
@@ -58,7 +60,11 @@ impl Apart {
         })?;
         let aside = aside.into_inner();
         let is_whole = marked.matches(&start).count() == aside.texts.len();
-        Ok((is_whole && aside.bytes <= MAX_TEXT).then_some(Self { marked, aside }))
+        Ok((is_whole && aside.bytes <= MAX_TEXT).then(|| Self {
+            bare: aside.bare(&marked),
+            marked,
+            aside,
+        }))
     }
 
     /// Whether one value is all of the text.
@@ -129,18 +135,12 @@ impl Apart {
     }
 
     /// The value of a mark that stands alone, without quotes around it, if it is a list or an object.
-    fn bare<'a>(&'a self, text: &'a str) -> Option<&'a str> {
-        let mut parts = self.aside.parts(text);
-        let (before, aside) = parts.next()?;
-        let is_alone = before.is_empty() && parts.next() == Some(("", ""));
-        let (before, behind) = self.marked.split_once(text).filter(|_| is_alone)?;
-        let is_begun = before.trim_end_matches(' ').ends_with([':', '-']);
-        let is_ended = matches!(
-            behind.trim_start_matches(' ').chars().next(),
-            None | Some('\n' | '\r')
-        );
+    fn bare(&self, text: &str) -> Option<&str> {
+        let number = text.strip_prefix(&self.aside.start)?.strip_suffix(END)?;
+        let at: usize = number.parse().ok()?;
+        let aside = self.aside.texts.get(at)?;
         let is_structure = aside.trim_start().starts_with(['[', '{']);
-        (is_begun && is_ended && is_structure).then_some(aside)
+        (is_structure && self.bare.get(at) == Some(&true)).then_some(aside)
     }
 
     fn filled(&self, text: &str) -> String {
@@ -164,6 +164,28 @@ impl Aside {
             self.texts.push(text.to_owned());
         }
         Some(format!("{}{number}{END}", self.start))
+    }
+
+    /// Which of them stand behind a key, or in a list, with nothing else on their line. Looked for once: a text may
+    /// have hundreds of thousands.
+    fn bare(&self, marked: &str) -> Vec<bool> {
+        let mut bare = vec![false; self.texts.len()];
+        let mut pieces = marked.split(&self.start);
+        let mut before = pieces.next().unwrap_or_default();
+        let mut pieces = pieces.peekable();
+        while let Some((number, behind)) = pieces.next().and_then(|it| it.split_once(END)) {
+            let is_begun = before.trim_end_matches(' ').ends_with([':', '-']);
+            let is_ended = match behind.trim_start_matches(' ').chars().next() {
+                None => pieces.peek().is_none(),
+                sign => matches!(sign, Some('\n' | '\r')),
+            };
+            let place = number.parse().ok().and_then(|at: usize| bare.get_mut(at));
+            if let Some(place) = place {
+                *place = is_begun && is_ended;
+            }
+            before = behind;
+        }
+        bare
     }
 
     /// What stands before each mark, and what belongs there; at last what is behind all, and nothing.
@@ -214,5 +236,34 @@ impl Strings {
             _ => {}
         }
         !was_inside || !self.inside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// Each of them was sought in all of the text: minutes for these.
+    #[test]
+    fn values_by_the_hundred_thousand_are_put_back() {
+        const COUNT: usize = 300_000;
+        let printed = |text| Printed {
+            text,
+            is_text: true,
+            is_safe: false,
+        };
+        let apart = Apart::of(7, |escape| {
+            let mark = |at: usize| escape(&printed(if at == 0 { "[1]" } else { "a b" }));
+            let line = |at| format!("- {}\n", mark(at).unwrap_or_default());
+            Ok::<_, Infallible>((0..COUNT).map(line).collect())
+        });
+        let apart = apart.ok().flatten().expect("it prints each once");
+        let read = apart.marked().lines().map(|line| Json::from(&line[2..]));
+        let filled = apart.put_back(read.collect());
+        let mut expected = vec![Json::from("a b"); COUNT];
+        expected[0] = serde_json::json!([1]);
+        assert_eq!(filled, Json::from(expected));
     }
 }

@@ -45,12 +45,11 @@ fn settled(json: &str, said: &Annotation) -> Option<(Outcome, f64, String)> {
     };
     let between = |name: &str| {
         let at = |side: &str| by_people[side][name].as_f64().unwrap_or_default();
-        share.map_or_else(
-            || at("open"),
-            |it| at("down") + (at("up") - at("down")) * it,
-        )
+        share.map_or_else(|| at("open"), |it| between_of(at("down"), at("up"), it))
     };
-    let (pass, score) = (grade["pass"] == true, between("score"));
+    // A row may be a stranger's: none passes with a thumb down, or with nothing said, that fails with one up.
+    let can_pass = says_yes == Some(true) || by_people["up"]["pass"] == true;
+    let (pass, score) = (grade["pass"] == true && can_pass, between("score"));
     let names = share.map_or_else(
         || map(&by_people["open"]["namedScores"]),
         |it| mixed(&by_people, it),
@@ -61,6 +60,7 @@ fn settled(json: &str, said: &Annotation) -> Option<(Outcome, f64, String)> {
     for key in ["pass", "reason", "namedScoreWeights"] {
         grading[key] = grade[key].clone();
     }
+    grading["pass"] = json!(pass);
     grading["score"] = json!(score);
     for at in by_people["assertions"].as_array().into_iter().flatten() {
         let Some(component) = grading["componentResults"].get_mut(at.as_u64()? as usize) else {
@@ -124,9 +124,14 @@ fn mixed(by_people: &Value, share: f64) -> Map<String, Value> {
     let of = |(name, up): (String, Value)| {
         let up = up.as_f64()?;
         let down = down.get(&name).and_then(Value::as_f64).unwrap_or(up);
-        Some((name, json!(down + (up - down) * share)))
+        Some((name, json!(between_of(down, up, share))))
     };
     up.into_iter().filter_map(of).collect()
+}
+
+/// A figure so far from one to another. It is a number whatever these are: their difference may be none.
+fn between_of(down: f64, up: f64, share: f64) -> f64 {
+    down * (1.0 - share) + up * share
 }
 
 fn map(value: &Value) -> Map<String, Value> {
@@ -206,6 +211,22 @@ mod tests {
                 (&read["error"], &read["score"]),
                 (&json!("no"), &json!(1.0))
             );
+        }
+    }
+
+    #[test]
+    fn a_strangers_row_turns_no_word_around_and_stays_readable() {
+        let mut record: Value = serde_json::from_str(&record()).expect("a record");
+        let by_people = &mut record["gradingResult"]["byPeople"];
+        (by_people["up"]["pass"], by_people["down"]["pass"]) = (json!(false), json!(true));
+        (by_people["up"]["score"], by_people["down"]["score"]) = (json!(1e308), json!(-1e308));
+        for (thumb, expected) in [(Some(false), -1e308), (Some(true), 1e308)] {
+            let (outcome, score, json) =
+                settled(&record.to_string(), &said(thumb, None)).expect("it waits");
+            assert_eq!((outcome, score), (Outcome::Failed, expected));
+            let read: Value = serde_json::from_str(&json).expect("a record");
+            assert_eq!(read["gradingResult"]["pass"], false);
+            assert!(read["score"].is_f64());
         }
     }
 

@@ -80,7 +80,11 @@ fn a_dear_judge_is_asked_only_if_a_cheap_assertion_failed() {
             .read("out.junit.xml")
             .contains("SKIPPED llm-rubric")
     );
-    assert!(finished.read("out.html").contains("\"skipped\":true"));
+    assert!(
+        finished
+            .read("out.html")
+            .contains("<span class=\"badge SKIPPED\">")
+    );
     let shown = finished.again().args(["show", "--test", "0"]).finish();
     assert_snapshot!(shown.told());
     let stats = finished.json("out.json")["results"]["prompts"][0]["metrics"].clone();

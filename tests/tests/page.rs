@@ -54,20 +54,26 @@ fn an_answer_is_markdown_and_a_key_shows_it_as_it_is() {
     finished.expect_code(0);
     let page = finished.again().project().join("out.html");
     browser.open(&format!("file://{}#0-0", page.display()));
-    let shows = |what: &str| format!("document.querySelector('#detail {what}')?.checkVisibility()");
+    let shows = |what: &str| {
+        format!("document.querySelector('#one [aria-label=Answer] {what}')?.checkVisibility()")
+    };
     browser.wait(&shows(".markdown h2"));
     assert_eq!(browser.eval(&shows("pre.raw")), false);
     assert_eq!(
-        browser.eval("[...document.querySelectorAll('#detail .markdown a')].map((it) => it.getAttribute('href')).join(' ')"),
+        browser.eval("[...document.querySelectorAll('#one [aria-label=Answer] .markdown a')].map((it) => it.getAttribute('href')).join(' ')"),
         "https://example.org/terms # https://evil.example/p.png"
     );
-    browser.wait("document.querySelector('#detail .markdown img').naturalWidth === 1");
+    browser.wait(
+        "document.querySelector('#one [aria-label=Answer] .markdown img').naturalWidth === 1",
+    );
     for (width, dark) in [(1280, false), (768, true), (360, false)] {
         browser.look(width, dark);
-        let over = browser.eval("document.querySelector('#detail').scrollWidth - document.querySelector('#detail').clientWidth");
+        let over = browser
+            .eval("document.documentElement.scrollWidth - document.documentElement.clientWidth");
         assert!(over.as_f64().unwrap() <= 0.0, "wider than {width}: {over}");
         if let Ok(folder) = std::env::var("RUNNER_VIEW_PICTURES") {
-            browser.eval("document.querySelector('#detail .both').scrollIntoView()");
+            browser
+                .eval("document.querySelector('#one [aria-label=Answer] .both').scrollIntoView()");
             let picture = STANDARD.decode(browser.picture()).unwrap();
             std::fs::write(format!("{folder}/report-{width}.png"), picture).unwrap();
         }
@@ -75,11 +81,19 @@ fn an_answer_is_markdown_and_a_key_shows_it_as_it_is() {
     browser.press("r");
     browser.wait(&shows("pre.raw"));
     assert_eq!(browser.eval(&shows(".markdown")), false);
-    browser.eval("document.querySelector('#detail .switch').click()");
+    browser.press("r");
     browser.wait(&shows(".markdown"));
-    browser.eval("[...document.querySelectorAll('#detail .bar button')].find((it) => it.textContent === 'Next').click()");
-    browser.wait("document.querySelector('#detail pre.raw')?.textContent === 'mere text'");
-    assert_eq!(browser.eval(&shows("pre.raw")), true);
+    // Another link shows another case, also while one is open; u leads back to its row, j and Enter to it again.
+    browser.eval("location.hash = '#1-0'");
+    browser.wait(
+        "document.querySelector('#one [aria-label=Answer] pre.raw')?.textContent === 'mere text'",
+    );
+    browser.press("u");
+    browser.wait("document.querySelector('tr.row.at .number')?.textContent === '1'");
+    browser.eval("document.querySelector('#verdict').value = 'not-passed'; document.querySelector('#verdict').dispatchEvent(new Event('change'))");
+    browser.wait("document.querySelector('#count').textContent === '0 of 2 tests' && location.hash === '#?verdict=not-passed'");
+    browser.eval("location.hash = '#?q=MERE'");
+    browser.wait("document.querySelector('#count').textContent === '1 of 2 tests'");
     assert_eq!(browser.eval("document.title"), "hotel");
     assert_eq!(browser.complaints, [] as [String; 0]);
 }

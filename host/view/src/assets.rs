@@ -6,8 +6,10 @@ use std::sync::LazyLock;
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
-const STYLE: &str = include_str!("../assets/view.css");
-const SCRIPT: &str = include_str!("../assets/view.js");
+pub(crate) const STYLE: &str = include_str!("../assets/view.css");
+pub(crate) const SCRIPT: &str = include_str!("../assets/view.js");
+/// What a page that stands alone does besides.
+pub(crate) const REPORT: &str = include_str!("../assets/report.js");
 
 static NAMES: LazyLock<[String; 2]> = LazyLock::new(|| {
     let digest = |content: &str| HEXLOWER.encode(&Sha256::digest(content)[..12]);

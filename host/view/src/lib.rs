@@ -11,7 +11,7 @@
 //!   to end;
 //! - [`pairing`] says which columns and cases of two runs are the same one;
 //! - [`changes`] says what changed in prompts, providers and plugins between them;
-//! - [`markdown`] makes HTML of an answer that can do nothing;
+//! - [`report`] and [`folder`](folder()) make pages of a run that need no server;
 //! - [`people`] keeps what people say of cases, and settles those that wait for it;
 //! - [`significance`] says whether they differ by more than chance.
 //!
@@ -28,8 +28,9 @@ mod door;
 mod facts;
 mod folder;
 mod left;
+mod links;
 mod live;
-pub mod markdown;
+mod markdown;
 mod pages;
 pub mod pairing;
 pub mod people;
@@ -42,4 +43,5 @@ mod sums;
 pub mod words;
 
 pub use folder::{FolderError, folder};
+pub use pages::{ReportError, ReportExtras, TextTable, report};
 pub use server::{Viewer, ViewerError};

@@ -6,7 +6,6 @@
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
-use serde::de::IgnoredAny;
 
 /// What answers use beyond the Markdown that everyone knows.
 const OPTIONS: Options = Options::ENABLE_TABLES
@@ -20,28 +19,6 @@ pub(crate) fn render(text: &str) -> Markup {
     let mut written = String::with_capacity(text.len() * 2);
     html::push_html(&mut written, events);
     PreEscaped(written)
-}
-
-/// The text as HTML for a page that is kept elsewhere; `None`: it is JSON, or has nothing that Markdown knows, and
-/// is best shown as it is.
-pub fn marked_up(text: &str) -> Option<String> {
-    let is_json = text.trim_start().starts_with(['{', '['])
-        && serde_json::from_str::<IgnoredAny>(text).is_ok();
-    let is_plain = || Parser::new_ext(text, OPTIONS).all(|event| is_text(&event));
-    (!is_json && !is_plain()).then(|| render(text).into_string())
-}
-
-/// Whether an event is of a paragraph of mere text. Other markup is none here: it is shown as text.
-fn is_text(event: &Event<'_>) -> bool {
-    matches!(
-        event,
-        Event::Start(Tag::Paragraph | Tag::HtmlBlock)
-            | Event::End(TagEnd::Paragraph | TagEnd::HtmlBlock)
-            | Event::Text(_)
-            | Event::Html(_)
-            | Event::InlineHtml(_)
-            | Event::SoftBreak
-    )
 }
 
 /// The event without what could do harm. `open` has for each picture that is open whether it was left
@@ -145,26 +122,6 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn only_what_markdown_knows_is_marked_up() {
-        for plain in [
-            "",
-            "two\nlines\n\nand more",
-            "<b>x</b> <script>",
-            "{\"a\": [1]}",
-            "[1, 2]",
-            "1 < 2 & 3",
-        ] {
-            assert_eq!(marked_up(plain), None, "{plain}");
-        }
-        assert_eq!(marked_up("*a*").as_deref(), Some("<p><em>a</em></p>\n"));
-        assert_eq!(
-            marked_up("[a](javascript:b)").as_deref(),
-            Some("<p><a href=\"#\">a</a></p>\n")
-        );
-        assert!(marked_up("{ no JSON, but `code` }").is_some());
     }
 
     #[test]

@@ -18,9 +18,11 @@ mod case;
 mod changes;
 mod compare;
 mod list;
+mod report;
 mod run;
 mod trend;
 
+pub use report::{ReportError, ReportExtras, TextTable, report};
 use run::columns as run_columns;
 pub(crate) use run::lanes;
 
@@ -98,19 +100,26 @@ fn layout(title: &str, content: &Markup) -> Markup {
                     span.keys { kbd { "?" } " keys" }
                 }
                 main #main { (content) }
-                dialog #keys aria-labelledby="keys-title" {
-                    h2 #keys-title { "Keys" }
-                    dl {
-                        dt { kbd { "/" } } dd { "search" }
-                        dt { kbd { "j" } " " kbd { "k" } } dd { "next, previous case or row" }
-                        dt { kbd { "n" } " " kbd { "p" } } dd { "next, previous page" }
-                        dt { kbd { "r" } } dd { "raw or rendered" }
-                        dt { kbd { "+" } " " kbd { "-" } } dd { "thumb up, thumb down" }
-                        dt { kbd { "u" } } dd { "up: from a case to its run" }
-                    }
-                    form method="dialog" { button { "Close" } }
-                }
+                (keys(true))
             }
+        }
+    }
+}
+
+/// What the keys do; on some pages a case can be given a thumb.
+fn keys(thumbs: bool) -> Markup {
+    html! {
+        dialog #keys aria-labelledby="keys-title" {
+            h2 #keys-title { "Keys" }
+            dl {
+                dt { kbd { "/" } } dd { "search" }
+                dt { kbd { "j" } " " kbd { "k" } } dd { "next, previous case or row" }
+                dt { kbd { "n" } " " kbd { "p" } } dd { "next, previous page" }
+                dt { kbd { "r" } } dd { "raw or rendered" }
+                @if thumbs { dt { kbd { "+" } " " kbd { "-" } } dd { "thumb up, thumb down" } }
+                dt { kbd { "u" } } dd { "up: from a case to its run" }
+            }
+            form method="dialog" { button { "Close" } }
         }
     }
 }

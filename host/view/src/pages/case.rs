@@ -14,7 +14,7 @@ use super::{badge, block, layout, line, name, pills, score, verdict as verdict_w
 use crate::address::{Address, segment};
 use crate::record::{Component, Record, Response, TOO_MUCH, shown, text_of};
 use crate::request::{Fields, Reply};
-use crate::site::Site;
+use crate::site::{Column, Site};
 
 mod command;
 mod content;
@@ -42,40 +42,69 @@ pub(super) fn page(
     let said = site.store.annotation(id, &row.row_id)?;
     let address = Address::read(query);
     let at = format!("/runs/{}", segment(id));
-    let description = record.description().unwrap_or_default();
-    let heading = format!("Test {test}, column {column}");
-    let counted = "Tests and columns are counted from 0.";
     Ok(Reply::Page(layout(
-        &format!("{heading} of {}", name(&run)),
+        &format!("{} of {}", heading(&row), name(&run)),
         &html! {
             p.crumbs {
                 a rel="up" href={ (at) (address.at(From::Start).query()) } { (name(&run)) }
             }
-            header.case {
-                h1 title=(counted) { (badge(verdict_word(row.outcome, &record))) " " (heading) }
-                @if !description.is_empty() { p.description { (line(description)) } }
-                p { (title(&columns, column as usize)) }
-                p.facts { (facts(&row, &record).join(" · ")) }
-                (neighbours::ways(site, &address, &run, (test, column), columns.len() as u32)?)
-            }
-            div.case {
-                div.story {
-                    (verdict(&row, &record))
-                    (asked(&record))
-                    (answered(&record))
-                    (assertions(&record))
-                    (timeline::section(&record.attempts))
-                }
-                aside {
-                    (say(&at, &address, (&row, &record), &said))
-                    (variables(&record))
-                    (origin(&record))
-                    (again(id, &head, &row, &record))
-                    (raw(&row))
-                }
-            }
+            (content(&Parts {
+                columns: &columns,
+                row: &row,
+                record: &record,
+                ways: neighbours::ways(site, &address, &run, (test, column), columns.len() as u32)?,
+                people: say(&at, &address, (&row, &record), &said),
+                more: html! { (again(id, &head, &row, &record)) (raw(&row)) },
+            }))
         },
     )))
+}
+
+/// A case, and what stands around it.
+pub(super) struct Parts<'a> {
+    pub(super) columns: &'a [Column],
+    pub(super) row: &'a Row,
+    pub(super) record: &'a Record,
+    /// The way to other cases.
+    pub(super) ways: Markup,
+    /// What people say of it.
+    pub(super) people: Markup,
+    /// What comes last.
+    pub(super) more: Markup,
+}
+
+fn heading(row: &Row) -> String {
+    format!("Test {}, column {}", row.test_idx, row.prompt_idx)
+}
+
+/// What a page says of a case.
+pub(super) fn content(parts: &Parts<'_>) -> Markup {
+    let Parts { row, record, .. } = parts;
+    let description = record.description().unwrap_or_default();
+    html! {
+        header.case {
+            h1 title="Tests and columns are counted from 0." { (badge(verdict_word(row.outcome, record))) " " (heading(row)) }
+            @if !description.is_empty() { p.description { (line(description)) } }
+            p { (title(parts.columns, row.prompt_idx as usize)) }
+            p.facts { (facts(row, record).join(" · ")) }
+            (parts.ways)
+        }
+        div.case {
+            div.story {
+                (verdict(row, record))
+                (asked(record))
+                (answered(record))
+                (assertions(record))
+                (timeline::section(&record.attempts))
+            }
+            aside {
+                (parts.people)
+                (variables(record))
+                (origin(record))
+                (parts.more)
+            }
+        }
+    }
 }
 
 /// Figures of the case.

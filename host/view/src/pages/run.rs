@@ -17,7 +17,7 @@ use crate::sums::Sums;
 pub(super) mod columns;
 mod filters;
 pub(crate) mod lanes;
-mod matrix;
+pub(super) mod matrix;
 
 /// Cases of a run whose figures are made while its page waits.
 pub(super) const MOST_CASES: u64 = 50_000;
@@ -107,7 +107,7 @@ fn head(
 }
 
 /// How it stands, what it took, and whether it came to what was asked of it.
-fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums>) -> Markup {
+pub(super) fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums>) -> Markup {
     let took = left.duration().map(figures::duration);
     let cost = sums.and_then(|sums| sums.all.cost).map(figures::dollars);
     let asked = sums.map(|sums| {
@@ -127,7 +127,7 @@ fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums>) -> Marku
             p.hint { (figures::counted(not_run, "case was", "cases were")) " not run. To go on: " code { "runner eval --resume " (line(&run.id)) } }
         }
         @if left.summary["waiting"].as_u64().is_some_and(|it| it > 0) {
-            p.hint { a href="?error=human#cases" { "Cases that wait for a person's verdict" } }
+            p.hint { a href={ "/runs/" (segment(&run.id)) "?error=human#cases" } { "Cases that wait for a person's verdict" } }
         }
         p.pills {
             @for asked in asked.iter().flatten() { span class={ "pill " (if asked.holds { "good" } else { "bad" }) } { (asked.told) } }
@@ -153,7 +153,7 @@ fn growing(at: &str) -> Markup {
 }
 
 /// How the lanes stand, where the script changes them while the run goes on; or how they stood.
-fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
+pub(super) fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     let moments = site.store.lane_moments(&run.id)?;
     let charts = lanes::charts(&moments, is_running(run));
     Ok(html! {

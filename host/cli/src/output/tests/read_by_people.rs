@@ -7,6 +7,7 @@ use runner_eval::record::{Conclusion, Provenance};
 use runner_store::Annotation;
 
 use super::*;
+use crate::stored::StoredRun;
 
 #[test]
 fn junit_has_a_suite_per_column_and_the_real_reasons() -> anyhow::Result<()> {
@@ -116,36 +117,43 @@ fn text_has_every_case_in_full_and_the_summary() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The page's data block.
-fn data(page: &str) -> Value {
-    let (_, rest) = page
-        .split_once("<script type=\"application/json\" id=\"data\">")
-        .expect("there is a data block");
-    let (block, _) = rest.split_once("</script>").expect("it ends");
-    serde_json::from_str(block).expect("it is JSON")
+/// The page of a run with these records, and no more cases than these.
+fn page(records: &[CaseRecord]) -> anyhow::Result<String> {
+    let kept = keep(records, records.len() as u64)?;
+    let said = records
+        .iter()
+        .filter_map(|it| Some((it.id.as_str(), it.annotation.as_ref()?)));
+    kept.store.annotate("run-1", said, 0)?;
+    let run = StoredRun::find(kept.store.clone(), "run-1")
+        .map_err(|failure| anyhow::anyhow!(failure.render()))?;
+    let summary = run.sum_up(|_| {})?;
+    let mut page = Vec::new();
+    html::write(&mut page, &run.run(&summary))?;
+    Ok(String::from_utf8(page)?)
+}
+
+/// The element of a case.
+fn element(page: &str, test: u32, column: u32) -> &str {
+    let begin = format!("<script type=\"text/html\" data-test=\"{test}\" data-column=\"{column}\"");
+    let (_, rest) = page.split_once(&begin).expect("the case is on the page");
+    rest.split_once("</script>").expect("it ends").0
 }
 
 #[test]
-fn a_page_has_sums_charts_and_cases() -> anyhow::Result<()> {
-    let page = written("out.html", &kept())?;
+fn a_page_has_figures_metrics_and_cases() -> anyhow::Result<()> {
+    let page = page(&kept().0)?;
     assert!(page.starts_with("<!doctype html>\n"));
     assert!(page.contains("default-src 'none'; script-src 'sha256-"));
-    assert!(page.contains("1 of 4 cases passed (25.0 %) · 1 failed · 1 errors · 1 not run"));
-    assert_eq!(page.matches("<svg ").count(), 2);
-    let data = data(&page);
-    assert_eq!(data["columns"][1]["provider"], "model-1");
-    assert_eq!(data["leftOut"], Value::Null);
-    let cases = data["cases"].as_array().expect("cases");
-    assert_eq!(cases.len(), 3);
-    assert_eq!(cases[1]["assertions"][0]["type"], "contains");
-    assert_eq!(
-        (
-            &cases[2]["outcome"],
-            &cases[2]["error"],
-            &cases[2]["output"]
-        ),
-        (&json!("ERROR"), &json!("refused"), &Value::Null)
-    );
+    assert_eq!(page.matches("<script type=\"text/html\"").count(), 3);
+    assert!(page.contains("<th scope=\"row\">tone</th>"), "{page}");
+    let failed = element(&page, 0, 1);
+    assert!(failed.starts_with(" data-word=\"FAIL\""), "{failed}");
+    assert!(failed.contains("<b>contains</b>"), "{failed}");
+    let error = element(&page, 1, 0);
+    assert!(error.contains("<code>auth</code> refused"), "{error}");
+    let mut file = tempfile::tempfile()?;
+    file.write_all(page.as_bytes())?;
+    assert!(known::holds_results(&file, Format::Html)?);
     Ok(())
 }
 
@@ -156,82 +164,50 @@ fn no_hostile_answer_becomes_markup_of_a_page_or_a_report() -> anyhow::Result<()
     record.provider.id = hostile.to_owned();
     record.prompt.label = hostile.to_owned();
     record.test_case["description"] = json!(hostile);
-    let page = written("out.html", &Kept(vec![record.clone()]))?;
+    let page = page(std::slice::from_ref(&record))?;
     assert_eq!(page.matches("<img").count(), 0);
-    assert_eq!(page.matches("</script>").count(), 2);
-    let answer = data(&page)["cases"][0]["output"].take();
-    assert_eq!(
-        answer,
-        "</script><img src=x onerror=alert(1)>]]><!--␀\u{fffd}"
-    );
+    // The case, the data, and two scripts of ours.
+    assert_eq!(page.matches("</script>").count(), 4);
+    assert!(!page.contains("<!--") && !page.contains(['\u{0}', '\u{202e}']));
+    let answer = "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;]]&gt;&lt;!--␀\u{fffd}";
+    assert!(element(&page, 0, 0).contains(answer), "{page}");
     let report = written("out.xml", &Kept(vec![record]))?;
     assert!(!report.contains("<img") && !report.contains("]]>") && !report.contains('\u{0}'));
     Ok(())
 }
 
 #[test]
-fn an_answer_that_is_markdown_is_on_the_page_as_both() -> anyhow::Result<()> {
+fn an_answer_is_on_the_page_as_markdown_and_as_it_is_and_a_long_one_is_cut() -> anyhow::Result<()> {
     let marked = "**Yes** [x](javascript:alert(1)) <b>n</b>";
-    let records = vec![
+    let page = page(&[
         record(0, 0, Outcome::Passed, marked),
-        record(0, 1, Outcome::Passed, "mere text"),
-    ];
-    let page = written("out.html", &Kept(records))?;
-    let template = "<template id=\"answer-0-0\"><p><strong>Yes</strong> <a href=\"#\">x</a> &lt;b&gt;n&lt;/b&gt;</p>\n</template>\n";
-    assert!(page.contains(template), "{page}");
-    assert_eq!(page.matches("<template ").count(), 1);
-    assert_eq!(data(&page)["cases"][0]["output"], marked);
+        record(0, 1, Outcome::Passed, &"ä".repeat(20_001)),
+    ])?;
+    let case = element(&page, 0, 0);
+    for said in [
+        "<p><strong>Yes</strong> <a href=\"#\">x</a> &lt;b&gt;n&lt;/b&gt;</p>",
+        "**Yes** [x](javascript:alert(1)) &lt;b&gt;n&lt;/b&gt;",
+    ] {
+        assert!(case.contains(said), "{said} in {case}");
+    }
+    let cut = element(&page, 0, 1);
+    assert!(cut.contains("ä… cut: runner show run-1 --test 0 --column 1"));
     Ok(())
-}
-
-/// One record, so many times, and then another.
-struct Many(String, usize, String);
-
-impl Records for Many {
-    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
-        let many = std::iter::repeat_n(&self.0, self.1).chain([&self.2]);
-        Ok(Box::new(many.map(|text| Ok(text.clone()))))
-    }
-
-    fn places(&self) -> anyhow::Result<Places<'_>> {
-        Ok(Box::new(std::iter::empty()))
-    }
-
-    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
-        Ok(Box::new(|_| Ok(None)))
-    }
 }
 
 #[test]
 fn a_page_that_can_not_hold_all_says_so_and_holds_what_failed() -> anyhow::Result<()> {
-    let one = serde_json::to_string(&record(0, 0, Outcome::Passed, "yes"))?;
-    let last = record(1, 0, Outcome::Failed, "no");
-    let mut summary = summary(&[]);
-    let record: CaseRecord = serde_json::from_str(&one)?;
-    let count = 20_001;
-    summary.total = count + 1;
-    (0..count).for_each(|_| summary.all.add(&record));
-    summary.all.add(&last);
-    let last = serde_json::to_string(&last)?;
-    let (records, database) = (Many(one, count as usize, last), keep(&[], 0)?);
-    let run = Run {
-        summary: &summary,
-        columns: &columns(),
-        started_at_ms: 0,
-        config: &Value::Null,
-        records: &records,
-        store: &database.store,
-        against: None,
-    };
-    let mut page = Vec::new();
-    html::write(&mut page, &run)?;
-    let data = data(&String::from_utf8(page)?);
-    assert_eq!(data["cases"].as_array().map(Vec::len), Some(20_000));
-    let told = data["leftOut"].as_str().expect("it is said");
-    assert!(told.starts_with(
+    let mut records: Vec<_> = (0..20_001)
+        .map(|test| record(test, 0, Outcome::Passed, "yes"))
+        .collect();
+    records.push(record(20_001, 0, Outcome::Failed, "no"));
+    let page = page(&records)?;
+    assert_eq!(page.matches("<script type=\"text/html\"").count(), 20_000);
+    assert!(page.contains("\"tests\":20002,\"leftOut\":true}"));
+    assert!(page.contains(
         "This page has 20,000 cases, first of all those that did not pass; 2 more are left out"
     ));
-    assert_eq!(data["cases"][0]["output"], "no");
+    assert!(element(&page, 20_001, 0).contains("no"));
     Ok(())
 }
 
@@ -381,9 +357,8 @@ fn what_people_said_is_in_every_file() -> anyhow::Result<()> {
             assert!(text.contains(line), "{line}\nin:\n{text}");
         }
     }
-    let page = written("out.html", &kept)?;
-    let said = "thumb down · score 0.5 · tone <b>\ntoo curt";
-    assert_eq!(data(&page)["cases"][0]["said"], said);
+    let page = page(&kept.0)?;
+    assert!(element(&page, 0, 0).contains("too curt"), "{page}");
     Ok(())
 }
 

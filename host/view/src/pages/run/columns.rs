@@ -1,6 +1,6 @@
 //! The figures of a run, column by column: pass rate, score, metrics, tokens, cost, latency.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use runner_telling::{figures, visible};
 use super::super::{bar, line, score};
 use crate::left::Left;
 use crate::site::{Column, LookedUp, Site};
-use crate::sums::Tally;
+use crate::sums::{Sums, Tally};
 
 /// Ranges of the picture of latencies.
 const BINS: usize = 24;
@@ -25,10 +25,14 @@ pub(super) fn figures(
     columns: &[Column],
 ) -> Result<Markup, StoreError> {
     let sums = site.sums(run)?;
+    Ok(html! { (table(&sums, columns)) (metrics(site, run, columns)?) })
+}
+
+/// A row for each column.
+pub(in crate::pages) fn table(sums: &Sums, columns: &[Column]) -> Markup {
     let tallies = sums.columns.iter().enumerate();
     let tallies: Vec<(usize, &Tally)> = tallies.take(MOST_COLUMNS as usize).collect();
-    let metrics = metrics(site, run, columns)?;
-    Ok(html! {
+    html! {
         div.scroll tabindex="0" role="region" aria-label="Figures of each column" {
             table.figures {
                 thead { tr {
@@ -47,8 +51,7 @@ pub(super) fn figures(
         }
         p.hint { "Tokens are the answers'. Cost is what was paid, judges included; below it stands what of it was for grading, and what the cache saved." }
         @if sums.columns.len() > MOST_COLUMNS as usize { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
-        (metrics)
-    })
+    }
 }
 
 /// What a column is called: its number, its provider, its prompt.
@@ -125,53 +128,78 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         Err(why) => return Ok(html! { p.hint { "Metrics can't be read: " (line(&why)) "." } }),
     }
     let metrics = site.metrics(run, MOST_METRICS, MOST_COLUMNS)?;
-    let left = Left::of(site, run)?;
+    let shown = 0..columns.len().min(MOST_COLUMNS as usize) as u32;
+    let of = |sums: &BTreeMap<u32, (u64, f64)>| {
+        shown
+            .clone()
+            .map(|it| mean(sums.get(&it).copied()))
+            .collect()
+    };
+    let named = metrics
+        .sums
+        .iter()
+        .map(|(name, sums)| (name.as_str(), of(sums)));
+    let table = metrics_table(columns, &named.collect::<Vec<_>>(), &Left::of(site, run)?);
+    Ok(html! {
+        (table)
+        @if metrics.all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(metrics.all)) " metrics." } }
+    })
+}
+
+/// A row for each of these metrics, of which the cells are given, and for each that the config works out.
+pub(in crate::pages) fn metrics_table(
+    columns: &[Column],
+    named: &[(&str, Vec<Markup>)],
+    left: &Left,
+) -> Markup {
     let derived = left.derived();
-    let mut names: Vec<&str> = derived.iter().flatten().map(|(name, _)| *name).collect();
+    let mut worked: Vec<&str> = derived.iter().flatten().map(|(name, _)| *name).collect();
     let mut seen = HashSet::new();
-    names.retain(|name| seen.insert(*name));
-    if metrics.sums.is_empty() && names.is_empty() {
-        return Ok(html! {});
-    }
-    let shown = columns.len().min(MOST_COLUMNS as usize) as u32;
-    let worked_out = |name: &str, column: u32| {
-        let pairs = derived.get(column as usize)?;
+    worked.retain(|name| seen.insert(*name));
+    let shown = columns.len().min(MOST_COLUMNS as usize);
+    let worked_out = |name: &str, column: usize| {
+        let pairs = derived.get(column)?;
         pairs
             .iter()
             .find(|it| it.0 == name)
             .map(|it| figures::number(it.1))
     };
-    Ok(html! {
-        div.scroll tabindex="0" role="region" aria-label="Metrics" {
-            table.metrics {
-                thead { tr {
-                    th scope="col" { "Metric" }
-                    @for column in 0..shown { th scope="col" { (title(columns, column as usize)) } }
-                } }
-                tbody {
-                    @for (name, sums) in &metrics.sums { tr {
-                        th scope="row" { (line(name)) }
-                        @for column in 0..shown { td.rate { (mean(sums.get(&column).copied())) } }
+    html! {
+        @if !named.is_empty() || !worked.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label="Metrics" {
+                table.metrics {
+                    thead { tr {
+                        th scope="col" { "Metric" }
+                        @for column in 0..shown { th scope="col" { (title(columns, column)) } }
                     } }
-                    @for name in names.iter().take(MOST_METRICS as usize) { tr {
-                        th scope="row" { (line(&visible::cut(name, 200))) " " small { "derived" } }
-                        @for column in 0..shown { td.rate { (worked_out(name, column).unwrap_or_else(|| "–".to_owned())) } }
-                    } }
+                    tbody {
+                        @for (name, cells) in named.iter().take(MOST_METRICS as usize) { tr {
+                            th scope="row" { (line(&visible::cut(name, 200))) }
+                            @for cell in cells.iter().take(shown) { td.rate { (cell) } }
+                        } }
+                        @for name in worked.iter().take(MOST_METRICS as usize) { tr {
+                            th scope="row" { (line(&visible::cut(name, 200))) " " small { "derived" } }
+                            @for column in 0..shown { td.rate { (worked_out(name, column).unwrap_or_else(|| "–".to_owned())) } }
+                        } }
+                    }
                 }
             }
         }
-        @if metrics.all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(metrics.all)) " metrics." } }
-    })
+    }
 }
 
-/// The mean of so many scores with this sum, as a bar.
+/// The mean of so many scores with this sum.
 fn mean(scores: Option<(u64, f64)>) -> Markup {
-    let Some((count, sum)) = scores else {
-        return html! { "–" };
-    };
-    let mean = sum / count.max(1) as f64;
+    scores.map_or_else(
+        || html! { "–" },
+        |(count, sum)| drawn(sum / count.max(1) as f64, Some(count)),
+    )
+}
+
+/// A mean, of so many where that is known, as a bar and a number.
+pub(in crate::pages) fn drawn(mean: f64, of: Option<u64>) -> Markup {
     html! {
         (bar(&format!("{mean:.2}"), &[(mean.clamp(0.0, 1.0), "mark")]))
-        span title={ "mean of " (figures::count(count)) } { (format!("{mean:.2}")) }
+        span title=[of.map(|count| format!("mean of {}", figures::count(count)))] { (format!("{mean:.2}")) }
     }
 }

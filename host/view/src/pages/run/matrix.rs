@@ -79,10 +79,7 @@ pub(super) fn render(
         @if body.is_empty() { p.empty { "No test matches." } } @else {
             div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
                 table.matrix.many[shown.len() > 3] {
-                    thead { tr {
-                        th.number scope="col" title="counted from 0" { "#" } th scope="col" { "Test" }
-                        @for column in &shown { th scope="col" { div.size { (title(columns, *column as usize)) (rate(sums, *column)) } } }
-                    } }
+                    thead { (head(columns, &shown, sums)) }
                     tbody { @for row in body { (row) } }
                 }
             }
@@ -91,6 +88,16 @@ pub(super) fn render(
         @if of > COLUMNS { p.hint { "The first " (COLUMNS) " of " (of) " columns; hide some to see others." } }
         (ways(&page, &at, address))
     })
+}
+
+/// The row of the columns' names.
+pub(in crate::pages) fn head(columns: &[Column], shown: &[u32], sums: Option<&Sums>) -> Markup {
+    html! {
+        tr {
+            th.number scope="col" title="counted from 0" { "#" } th scope="col" { "Test" }
+            @for column in shown { th scope="col" { div.size { (title(columns, *column as usize)) (rate(sums, *column)) } } }
+        }
+    }
 }
 
 /// The way to the pages beside this one.
@@ -115,7 +122,7 @@ fn rate(sums: Option<&Sums>, column: u32) -> Markup {
     html! { @if let Some(tally) = tally { span.rate { (figures::percent(tally.of_outcome(Outcome::Passed), tally.total())) } } }
 }
 
-fn test_head(record: &Record) -> Markup {
+pub(in crate::pages) fn test_head(record: &Record) -> Markup {
     let rest = record.vars.len().saturating_sub(MOST);
     html! {
         @if let Some(description) = record.description() { p.description { (line(&visible::cut(description, 300))) } }
@@ -127,7 +134,7 @@ fn test_head(record: &Record) -> Markup {
 }
 
 /// What columns are called beside each cell, where there is no room for a head.
-pub(super) fn short_names(columns: &[Column]) -> Vec<String> {
+pub(in crate::pages) fn short_names(columns: &[Column]) -> Vec<String> {
     let whole = columns.iter().enumerate();
     let whole: Vec<String> = whole
         .map(|(idx, it)| {
@@ -141,7 +148,7 @@ pub(super) fn short_names(columns: &[Column]) -> Vec<String> {
     apart::names(&whole.iter().map(String::as_str).collect::<Vec<_>>(), NAME)
 }
 
-fn cell(
+pub(in crate::pages) fn cell(
     link: &str,
     row: &Row,
     record: &Record,
@@ -186,7 +193,7 @@ fn cell(
 }
 
 /// What a person said of a case.
-fn by_people(said: &Annotation) -> Markup {
+pub(in crate::pages) fn by_people(said: &Annotation) -> Markup {
     let thumb = said.thumb.map(|up| {
         if up {
             ("good", "+ good")

@@ -88,6 +88,10 @@ fn an_answer_is_markdown_and_a_key_shows_it_as_it_is() {
     browser.wait(
         "document.querySelector('#one [aria-label=Answer] pre.raw')?.textContent === 'mere text'",
     );
+    browser.press("k");
+    browser.wait("location.hash === '#0-0'");
+    browser.press("j");
+    browser.wait("location.hash === '#1-0'");
     browser.press("u");
     browser.wait("document.querySelector('tr.row.at .number')?.textContent === '1'");
     browser.eval("document.querySelector('#verdict').value = 'not-passed'; document.querySelector('#verdict').dispatchEvent(new Event('change'))");

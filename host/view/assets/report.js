@@ -143,8 +143,8 @@
     const entry = now.at && tests.find((row) => row.test === now.at[0])?.cells[now.at[1]];
     by("run").hidden = Boolean(entry);
     by("case").hidden = !entry;
-    // Keys follow the links of what is shown.
-    (entry ? by("pages") : by("one")).replaceChildren();
+    // Keys follow the rows and links of what is shown.
+    for (const id of entry ? ["tests", "pages"] : ["one"]) by(id).replaceChildren();
     if (entry) {
       drawCase(entry, now);
       last = entry.test;

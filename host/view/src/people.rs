@@ -57,7 +57,7 @@ fn settled(json: &str, said: &Annotation) -> Option<(Outcome, f64, String)> {
     record["namedScores"] = json!(names);
     let grading = &mut record["gradingResult"];
     grading["namedScores"] = json!(names);
-    for key in ["pass", "reason", "namedScoreWeights"] {
+    for key in ["reason", "namedScoreWeights"] {
         grading[key] = grade[key].clone();
     }
     grading["pass"] = json!(pass);

@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 /// takes as text, and a browser does no better.
 const MOST_VALUES: usize = 100_000;
 
+/// Bytes of a picture or a sound that stays whole where texts are cut.
+const MOST_MEDIA: usize = 1 << 20;
+
 /// What stands for those that are too many.
 pub(crate) const TOO_MUCH: &str =
     "it has too many values for a page; `runner export` writes all of them";
@@ -219,7 +222,10 @@ impl Component {
 
 fn cut(value: &mut Value, most: usize, rest: &str) {
     match value {
-        Value::String(text) if !text.starts_with("data:") => {
+        Value::String(text) => {
+            if text.len() <= MOST_MEDIA && text.starts_with("data:") {
+                return;
+            }
             if let Some((end, _)) = text.char_indices().nth(most) {
                 text.truncate(end);
                 text.push_str(rest);
@@ -242,7 +248,18 @@ pub(crate) fn text_of(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn texts_are_cut_and_pictures_stay_whole_as_far_as_a_page_has_room() {
+        let picture = |bytes: usize| format!("data:image/png;base64,{}", "A".repeat(bytes));
+        let vars = json!({ "long": "äöü", "small": picture(10), "large": picture(MOST_MEDIA) });
+        let record = Record::read_cut(&json!({ "vars": vars }).to_string(), 2, "…");
+        let expected = json!({ "long": "äö…", "small": picture(10), "large": "da…" });
+        assert_eq!(json!(record.vars), expected);
+    }
 
     #[test]
     fn a_record_with_more_values_than_a_page_can_show_says_so() {

@@ -34,6 +34,8 @@ use crate::site::{Column, Site};
 const MAX_CASES: usize = 20_000;
 /// Bytes of cases on a page: what browsers still open.
 const MAX_BYTES: usize = 64 << 20;
+/// Bytes of one case: no row takes the room of all others.
+const MAX_CASE: usize = 4 << 20;
 /// Characters of one text; a longer one is cut with a sentence that says where all of it is.
 const TEXT_CHARS: usize = 20_000;
 
@@ -214,16 +216,17 @@ impl Page {
     /// Writes the cases; gives how many had room.
     fn cases(&self, chosen: &[Place], out: &mut dyn Write) -> Result<u64, ReportError> {
         let (mut count, mut bytes) = (0, 0);
-        let mut seen = HashSet::new();
+        let mut begun = HashSet::new();
         for (test, column) in chosen {
             let Some(row) = self.rows.row(*test, *column)? else {
                 continue;
             };
-            let case = self.case(&row, seen.insert(*test));
-            bytes += case.len();
-            if bytes > MAX_BYTES {
-                break;
+            let case = self.case(&row, !begun.contains(test));
+            if case.len() > MAX_CASE || bytes + case.len() > MAX_BYTES {
+                continue;
             }
+            bytes += case.len();
+            begun.insert(*test);
             writeln!(out, "{case}")?;
             count += 1;
         }
@@ -286,7 +289,8 @@ fn metrics(columns: &[Column], left: &Left, extras: &ReportExtras<'_>) -> Markup
     };
     let named = extras.metrics.iter().filter(|it| !is_derived(it.0));
     let named = named.map(|(name, means)| (*name, means.iter().map(cell).collect()));
-    of_columns::metrics_table(columns, &named.collect::<Vec<_>>(), left)
+    let named: Vec<_> = named.collect();
+    of_columns::metrics_table(columns, &named, named.len() as u64, left)
 }
 
 fn texts(table: &TextTable) -> Markup {

@@ -211,6 +211,20 @@ fn a_page_that_can_not_hold_all_says_so_and_holds_what_failed() -> anyhow::Resul
     Ok(())
 }
 
+#[test]
+fn one_huge_case_takes_no_room_of_others() -> anyhow::Result<()> {
+    let mut huge = record(0, 0, Outcome::Failed, "no");
+    let texts = (0..300).map(|at| (at.to_string(), json!("x".repeat(20_000))));
+    huge.vars = Arc::new(texts.collect());
+    let other = record(0, 1, Outcome::Failed, "never");
+    let page = page(&[huge, other])?;
+    assert_eq!(page.matches("<script type=\"text/html\"").count(), 1);
+    assert!(page.contains("\"leftOut\":true}"));
+    // What it says of its test comes with the first case that is there.
+    assert!(element(&page, 0, 1).contains("<td class=\"about\">"));
+    Ok(())
+}
+
 /// A run about which there is everything to say.
 #[test]
 fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {

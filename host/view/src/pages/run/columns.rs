@@ -139,17 +139,21 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         .sums
         .iter()
         .map(|(name, sums)| (name.as_str(), of(sums)));
-    let table = metrics_table(columns, &named.collect::<Vec<_>>(), &Left::of(site, run)?);
-    Ok(html! {
-        (table)
-        @if metrics.all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(metrics.all)) " metrics." } }
-    })
+    let named: Vec<_> = named.collect();
+    Ok(metrics_table(
+        columns,
+        &named,
+        metrics.all,
+        &Left::of(site, run)?,
+    ))
 }
 
-/// A row for each of these metrics, of which the cells are given, and for each that the config works out.
+/// A row for each of these metrics, of which the cells are given, and for each that the config works out; there are
+/// `all` of the first kind.
 pub(in crate::pages) fn metrics_table(
     columns: &[Column],
     named: &[(&str, Vec<Markup>)],
+    all: u64,
     left: &Left,
 ) -> Markup {
     let derived = left.derived();
@@ -185,6 +189,7 @@ pub(in crate::pages) fn metrics_table(
                 }
             }
         }
+        @if all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(all)) " metrics." } }
     }
 }
 

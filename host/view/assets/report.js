@@ -8,6 +8,7 @@
   const by = (id) => document.getElementById(id);
   const { columns, tests: of, leftOut } = JSON.parse(by("data").textContent);
   const number = (text) => Number(text);
+  const count = (it) => it.toLocaleString("en");
 
   // Rows of the table: the cases of one test, by column. What did not pass may stand first in the page.
   const cases = [...document.querySelectorAll("script[data-test]")].map((source) => ({
@@ -99,7 +100,7 @@
     const page = Math.min(now.page, pages - 1);
     const rows = found.slice(page * TESTS, (page + 1) * TESTS);
     by("tests").replaceChildren(...rows.map((row) => drawRow(row, now)));
-    by("count").textContent = found.length + " of " + of + " tests" + (leftOut ? ", of those that this page has" : "");
+    by("count").textContent = count(found.length) + " of " + count(of) + " tests" + (leftOut ? "; not all are on this page" : "");
     const ways = [];
     if (page > 0) ways.push(link("prev", "Previous", { ...now, page: page - 1 }));
     if (page + 1 < pages) ways.push(link("next", "Next", { ...now, page: page + 1 }));

@@ -35,12 +35,12 @@ mod tokens;
 mod tree;
 mod value;
 
-pub use apart::Apart;
+pub use apart::{Apart, Mixed};
 pub use error::Error;
 pub use filters::{indented, is_filter, plain_numbers};
 pub use meter::{Allowance, Limits};
 pub use pieces::{Piece, Pieces, is_plain, pieces, tolerates_nothing, words};
-pub use render::{Escape, Filters, Printed, Scope, Variables, seed_of};
+pub use render::{Escape, Filters, Level, Printed, Scope, Variables, seed_of};
 pub use template::{Template, text_of};
 pub use value::{Answer, Value};
 

@@ -17,11 +17,13 @@ use crate::value::{Function, Map, Text, Value};
 mod calls;
 mod chance;
 mod names;
+mod printed;
 
 use chance::Chance;
 use names::Names;
 
 pub use chance::seed_of;
+pub use printed::{Escape, Level, Printed};
 
 /// Where a template finds what it names.
 #[derive(Clone, Copy)]
@@ -65,20 +67,6 @@ pub trait Filters {
     /// # Errors
     /// Why there is no value.
     fn call(&self, name: &str, arguments: Vec<Json>) -> Result<Option<Json>, String>;
-}
-
-/// What is written in place of what a tag prints; `None`: that itself.
-pub type Escape<'a> = dyn Fn(&Printed<'_>) -> Option<String> + 'a;
-
-/// What a tag prints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Printed<'v> {
-    /// It.
-    pub text: &'v str,
-    /// Whether it is the text of a text, and not of another value.
-    pub is_text: bool,
-    /// Whether it was said to be safe, or was escaped before.
-    pub is_safe: bool,
 }
 
 /// Fills in a template.
@@ -204,25 +192,6 @@ impl<'a> Renderer<'a> {
             Some(_) => Value::Safe(text),
             None => Value::Text(text),
         })
-    }
-
-    /// Returns the text of a block.
-    fn printed(&mut self, body: &'a [Node]) -> Result<String, Error> {
-        self.captured.push(String::new());
-        self.nodes(body)?;
-        Ok(self.captured.pop().unwrap_or_default())
-    }
-
-    fn print(&mut self, value: &Value<'a>) -> Outcome<()> {
-        let text = self.meter.text(value)?;
-        let escaped = self.scope.escape.and_then(|escape| {
-            escape(&Printed {
-                text: &text,
-                is_text: value.as_text().is_some(),
-                is_safe: matches!(value, Value::Safe(_)),
-            })
-        });
-        self.write(escaped.as_deref().unwrap_or(&text))
     }
 
     fn write(&mut self, text: &str) -> Outcome<()> {

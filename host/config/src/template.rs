@@ -22,7 +22,8 @@ mod prepared;
 pub use custom::FilterCall;
 pub(crate) use custom::{FilterScripts, Results, for_data};
 pub(crate) use kept::Kept;
-pub(crate) use prepared::{Prepared, PromptContent, YAML_CHAT};
+pub(crate) use prepared::{Prepared, PromptContent, YAML_CHAT, read_chat};
+pub(crate) use runner_template::Mixed;
 pub(crate) use runner_template::{
     MAX_TEXT, Piece, is_filter, is_plain, pieces, text_of, tolerates_nothing, words,
 };
@@ -46,6 +47,9 @@ pub enum RenderError {
         /// What is wrong there.
         reason: String,
     },
+    /// A prompt that looks like a chat, to which a value may have added messages.
+    #[error("the prompt looks like a chat, but {0}")]
+    Mixed(#[from] Mixed),
 }
 
 /// A template with what it sees besides variables.

@@ -264,7 +264,11 @@ impl Knobs {
                     "`transformRequest` is JavaScript; a template works",
                 ));
             }
-            let value = filler.loose("transformRequest", template)?;
+            let value = if template.trim_start().starts_with(['{', '[']) {
+                filler.loose("transformRequest", template)?
+            } else {
+                self.body("transformRequest", template, &[], &filler)?
+            };
             over = Some(value.clone()).filter(Value::is_object);
             filler.set_prompt(value);
         }
@@ -339,10 +343,13 @@ impl Knobs {
     ) -> Result<Value, Error> {
         let own = self.object("headers");
         let own = own.filter_map(|(name, value)| Some((&**name, value.as_str()?)));
-        let is_form = own.chain(headers.iter().copied()).any(|(name, value)| {
-            name.eq_ignore_ascii_case("content-type")
-                && value.to_ascii_lowercase().contains("x-www-form-urlencoded")
-        });
+        let mut kinds = own
+            .chain(headers.iter().copied())
+            .filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let is_form = kinds.try_fold(false, |is_form, (_, value)| {
+            let kind = filler.text("headers", value)?.to_ascii_lowercase();
+            Ok::<_, Error>(is_form || kind.contains("x-www-form-urlencoded"))
+        })?;
         if is_form {
             return filler.form(what, template).map(Value::String);
         }

@@ -10,21 +10,28 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_plugin::Error;
 use runner_plugin::json::{Map, Value};
-use runner_template::{Apart, Escape, Limits, Printed, Scope, Template, is_plain};
+use runner_template::{Apart, Escape, Limits, Mixed, Printed, Scope, Template, is_plain};
+use serde::de::IgnoredAny;
 
 /// What templates see.
 pub(crate) struct Filler {
     vars: Map<String, Value>,
+    /// Whether the config has made the prompt what it is to send.
+    is_made: bool,
 }
 
 impl Filler {
     /// A filler of these variables.
     pub(crate) fn new(vars: Map<String, Value>) -> Self {
-        Self { vars }
+        Self {
+            vars,
+            is_made: false,
+        }
     }
 
-    /// Gives `prompt` another value.
+    /// Gives `prompt` the value that the config has made of it.
     pub(crate) fn set_prompt(&mut self, prompt: Value) {
+        self.is_made = true;
         self.vars.insert("prompt".to_owned(), prompt);
     }
 
@@ -48,13 +55,15 @@ impl Filler {
     }
 
     /// A form with its templates filled. What is filled in stays one value; what of it ends none is left as it
-    /// is, since templates and variables may be encoded already.
+    /// is, since templates and variables may be encoded already. In a field that is JSON it stays within its string.
     pub(crate) fn form(&self, what: &str, template: &str) -> Result<String, Error> {
-        let escape = |printed: &Printed<'_>| {
-            let ends = printed.text.contains(['&', ';']) && !printed.is_safe;
-            ends.then(|| printed.text.replace('&', "%26").replace(';', "%3B"))
-        };
-        filled(what, template, &self.vars, Some(&escape))
+        let text = self.text(what, template)?;
+        let is_prompt = self.vars.get("prompt").and_then(Value::as_str) == Some(&text);
+        if is_prompt && self.is_made {
+            return Ok(text);
+        }
+        let form = self.apart(what, template, &text)?.form();
+        form.ok_or_else(|| mixed(what))
     }
 
     /// A JSON value with the templates in its strings filled. A string that becomes a JSON
@@ -81,8 +90,8 @@ impl Filler {
         })
     }
 
-    /// A text that may be JSON. JSON before it is filled: its strings are filled. JSON after: that, unless a
-    /// variable broke it or added to it; then what was meant. Else a text.
+    /// A text that may be JSON. JSON before it is filled: its strings are filled. JSON after, also line by line: that,
+    /// unless a variable broke it or added to it; then what was meant. Else a text.
     pub(crate) fn loose(&self, what: &str, template: &str) -> Result<Value, Error> {
         if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(template) {
             return self.value(what, &value);
@@ -91,10 +100,21 @@ impl Filler {
         if !text.trim_start().starts_with(['{', '[']) {
             return Ok(Value::String(text));
         }
-        let escaped = |escape: &Escape<'_>| filled(what, template, &self.vars, Some(escape));
-        let meant = Apart::of(self.secret(), escaped)?.and_then(|apart| apart.json(&text));
-        let read = || serde_json::from_str(&text).ok();
-        Ok(meant.or_else(read).unwrap_or(Value::String(text)))
+        let apart = self.apart(what, template, &text)?;
+        let text = if apart.is_one_value() {
+            text
+        } else {
+            let meant = apart.json(&text, is_json_lines);
+            meant.map_err(|_| mixed(what))?.unwrap_or(text)
+        };
+        let read = serde_json::from_str(&text).ok();
+        Ok(read.unwrap_or(Value::String(text)))
+    }
+
+    /// A text with its variables apart.
+    fn apart(&self, what: &str, template: &str, text: &str) -> Result<Apart, Error> {
+        let render = |escape: &Escape<'_>| filled(what, template, &self.vars, Some(escape));
+        Apart::of(self.secret(), text, render)?.ok_or_else(|| mixed(what))
     }
 
     /// A number that no variable can know: it is made of all of them.
@@ -105,6 +125,18 @@ impl Filler {
         }
         hasher.finish()
     }
+}
+
+/// Whether a text is JSON, or JSON line by line.
+fn is_json_lines(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    values.all(|value| value.is_ok())
+}
+
+fn mixed(what: &str) -> Error {
+    Error::invalid_request(format!(
+        "the template in `{what}` cannot be filled: {Mixed}"
+    ))
 }
 
 fn filled(
@@ -182,10 +214,37 @@ mod tests {
 
     #[test]
     fn a_variable_adds_no_field_to_a_form() {
-        let q = ("q".to_owned(), json!("x y%20&model=dear;a"));
-        let filled = Filler::new(Map::from_iter([q])).form("body", "model=m&q={{q}}");
-        let expected = "model=m&q=x y%20%26model=dear%3Ba".to_owned();
-        assert_eq!(filled.map_err(|error| error.message), Ok(expected));
+        let vars = json!({"q": "x y%20&model=dear;a", "j": "x\",\"z\":\"%22,&"});
+        let filler = Filler::new(vars.as_object().cloned().unwrap_or_default());
+        let inside = "x%5C%22%2C%5C%22z%5C%22%3A%5C%22%2522%2C%26";
+        for (form, expected) in [
+            (
+                "model=m&q={{q}}",
+                "model=m&q=x y%20%26model=dear%3Ba".to_owned(),
+            ),
+            (
+                "{% macro f(x) %}q={{x}}&b={% endmacro %}{{ f(q) | trim }}",
+                "q=x y%20%26model=dear%3Ba&b=".to_owned(),
+            ),
+            (
+                "p={\"q\": \"{{j}}\"}&r={{ 'a&b' }}",
+                format!("p={{\"q\": \"{inside}\"}}&r=a%26b"),
+            ),
+            (
+                "p=%7b%22q%22%3A%22{{j}}%22%7d",
+                format!("p=%7b%22q%22%3A%22{inside}%22%7d"),
+            ),
+        ] {
+            let got = filler.form("body", form);
+            assert_eq!(got.map_err(|error| error.message), Ok(expected), "{form}");
+        }
+        let mixed = filler.form(
+            "body",
+            "{% set f %}a={{q}}&b=1{% endset %}{{ f | truncate(9) }}&",
+        );
+        assert!(mixed.is_ok_and(|it| it.starts_with("a=x")));
+        let mixed = filler.form("body", "{% set f %}a={{q}}&b=1{% endset %}{{ f | upper }}");
+        assert!(mixed.is_err_and(|error| error.message.contains("cannot be told")));
     }
 
     #[test]
@@ -200,6 +259,9 @@ mod tests {
             r#"{"model": "m", "q": "{{q}}"{% if no %}, "x": 1{% endif %}}"#,
             r#"{% set m = "m" %}{"model": "{{m}}", "q": "{{q}}"}"#,
             r#"{% macro w(x) %}"q": "{{x}}"{% endmacro %}{"model": "m", {{ w(q) }}}"#,
+            r#"{% macro o(k) %}"{{k}}":"{% endmacro %}{"model":"m",{{ o("q") }}{{q}}"}"#,
+            r#"{% set s %}Q {{q}}{% endset %}{"model":"m","q":"{{q}}"{% if s == "z" %},{}{% endif %}}"#,
+            r#"{% set s %}{{q}}{% endset %}{"model":"m","q":{{ s | dump }}}"#,
         ] {
             let value = filler.loose("body", body);
             assert_eq!(
@@ -208,6 +270,9 @@ mod tests {
                 "{body}"
             );
         }
+        let lines = filler.loose("body", "{\"index\": 1}\n{\"q\": \"{{q}}\"}\n");
+        let expected = "{\"index\": 1}\n{\"q\": \"x\\\",\\\"model\\\":\\\"dear\"}\n";
+        assert_eq!(lines.map_err(|error| error.message), Ok(json!(expected)));
     }
 
     #[test]

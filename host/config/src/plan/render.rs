@@ -13,6 +13,7 @@ use crate::template::{
 };
 
 mod foreign;
+mod passed_on;
 
 use foreign::Foreign;
 
@@ -89,6 +90,11 @@ impl Case {
                 prepared.render(&self.scope, Some(&self.text_results))?
             }
             Some(Ok(_) | Err(_)) | None => (made.to_owned(), PromptContent::Open),
+        };
+        let content = if self.column.prompt.escapes && passed_on::begins(made, &self.scope)? {
+            PromptContent::Text
+        } else {
+            content
         };
         let messages = chat::messages(&text, content)?;
         Ok(Rendered {

@@ -10,7 +10,8 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, LazyLock};
 
-use runner_template::{Apart, Escape, indented, plain_numbers};
+use runner_template::{Apart, Escape, Mixed, indented, plain_numbers};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
 use super::{MAX_TEXT, RenderError, Results, Sum, Template, is_plain};
@@ -47,30 +48,80 @@ pub(crate) enum PromptContent {
 
 /// What a text that was filled in as text was to be: a value breaks no JSON and no chat, adds nothing, and makes
 /// none of what its author wrote around it.
-fn meant(
-    text: &str,
-    apart: impl FnOnce() -> Result<Option<Apart>, RenderError>,
-) -> Result<PromptContent, RenderError> {
+fn meant(text: &str, template: &Printing<'_>) -> Result<PromptContent, RenderError> {
     let start = text.trim_start();
     let starts = ["{", "[", YAML_CHAT];
     let Some(begin) = starts.into_iter().find(|it| start.starts_with(it)) else {
         return Ok(PromptContent::Open);
     };
-    let Some(apart) = apart()?.filter(|apart| !apart.is_one_value()) else {
+    let apart = Apart::of(*SECRET, text, template)?.ok_or(Mixed)?;
+    if apart.is_one_value() {
         return Ok(PromptContent::Open);
-    };
+    }
     if !apart.begins(begin) {
-        return Ok(PromptContent::Text);
+        let is_text = !apart.is_mixed() || read_chat(text).is_none();
+        return is_text.then_some(PromptContent::Text).ok_or(Mixed.into());
     }
     let json = if begin == YAML_CHAT {
-        let meant = yaml::parse(apart.marked()).ok();
-        let meant = meant.map(|meant| apart.put_back(meant.json()));
-        let read = yaml::parse(text).ok().map(|read| read.json());
-        meant.filter(|meant| read.as_ref() != Some(meant))
+        yaml_meant(text, &apart)?
     } else {
-        apart.json(text)
+        let json = apart.json(text, |text| {
+            serde_json::from_str::<IgnoredAny>(text).is_ok()
+        })?;
+        json.and_then(|json| serde_json::from_str(&json).ok())
     };
     Ok(json.map_or(PromptContent::Open, PromptContent::Json))
+}
+
+/// What a text should have said as a chat in YAML; `None` if it says that, or that is no YAML.
+fn yaml_meant(text: &str, apart: &Apart) -> Result<Option<Json>, Mixed> {
+    let read = read_chat(text);
+    let meant = yaml::parse(apart.marked()).ok();
+    let meant = meant.map(|meant| apart.put_back(meant.json()));
+    match (meant, read) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err(Mixed),
+        (Some(meant), Some(read)) if apart.is_mixed() => {
+            is_alike(&meant, &read).then_some(None).ok_or(Mixed)
+        }
+        (Some(meant), read) => Ok(Some(meant).filter(|meant| read.as_ref() != Some(meant))),
+    }
+}
+
+/// A text that may be a chat.
+pub(crate) fn read_chat(text: &str) -> Option<Json> {
+    let read = if text.trim_start().starts_with('-') {
+        yaml::parse(text).ok().map(|read| read.json())
+    } else {
+        serde_json::from_str(text).ok()
+    };
+    read.filter(Json::is_array)
+}
+
+/// Whether two values have the same parts, whatever their texts say.
+fn is_alike(one: &Json, other: &Json) -> bool {
+    match (one, other) {
+        (Json::Array(one), Json::Array(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| is_alike(one, other))
+        }
+        (Json::Object(one), Json::Object(other)) => {
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|((key, one), (other_key, other))| {
+                        key == other_key && is_alike(one, other)
+                    })
+        }
+        (one, other) => {
+            let has_parts = |it: &Json| it.is_array() || it.is_object();
+            !has_parts(one) && !has_parts(other)
+        }
+    }
 }
 
 /// A value of a JSON prompt.
@@ -90,6 +141,9 @@ pub(crate) const YAML_CHAT: &str = "- role:";
 static SECRET: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(()));
 
 type Vars = Map<String, Json>;
+
+/// Renders with something in place of what is printed.
+type Printing<'a> = dyn Fn(&Escape<'_>) -> Result<String, RenderError> + 'a;
 
 impl Prepared {
     /// Compiles `text` without regard to what it is: values go into it as they are.
@@ -136,9 +190,9 @@ impl Prepared {
                 if *values == Values::Within {
                     return Ok((text, PromptContent::Open));
                 }
-                let escaped =
+                let printing =
                     |escape: &Escape<'_>| template.render_escaped(vars, results, Some(escape));
-                Ok(match meant(&text, || Apart::of(*SECRET, escaped))? {
+                Ok(match meant(&text, &printing)? {
                     PromptContent::Json(json) => (indented(&json, 2), PromptContent::Json(json)),
                     content => (text, content),
                 })
@@ -175,7 +229,7 @@ impl JsonPart {
                     .collect::<Result<_, _>>()?,
             ),
             Json::Object(fields) => {
-                let field = |(key, value)| Ok((key, Self::new(value, env)?));
+                let field = |(key, value)| Ok::<_, RenderError>((key, Self::new(value, env)?));
                 Self::Map(fields.into_iter().map(field).collect::<Result<_, _>>()?)
             }
             fixed => Self::Fixed(fixed),

@@ -38,7 +38,7 @@ mod variables;
 pub(crate) mod weight;
 
 pub use alike::Tests;
-pub use cases::Cases;
+pub use cases::{CasePlace, Cases};
 pub use check::{Assertion, Check, Earlier, JudgeId, Judges, SetRule, When};
 pub use compared::{Comparison, HUMAN, HighestScore, MAX_SCORE, Method, Winner};
 pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
@@ -436,6 +436,8 @@ pub type CodeVars = Arc<[(String, Arc<Script>)]>;
 pub struct Case {
     /// Its place in the results.
     pub id: CaseId,
+    /// And in its plan.
+    pub place: CasePlace,
     /// 0 for the first repeat.
     pub repeat_index: u32,
     /// The test it belongs to.

@@ -33,32 +33,50 @@ use crate::memory::{self, Account, MakingTurn};
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
-use crate::state::Given;
+use crate::state::{Given, ProviderNumber};
 use crate::stop::{Stop, within};
+
+/// A turn to make what a case consists of, and its account.
+pub(crate) struct RoomToBegin<'a> {
+    making: MakingTurn<'a>,
+    memory: Arc<Account>,
+}
+
+/// Waits until a case can be made whose variables take so many bytes yet; `None`: it was cut off.
+pub(crate) async fn begin<'a>(
+    context: &'a RunContext,
+    holder: ProviderNumber,
+    vars: u64,
+    given: &Given,
+    cut: &CancellationToken,
+) -> Option<RoomToBegin<'a>> {
+    let begin = async {
+        let making = context.memory.making(holder).await;
+        let memory = context.memory.open(Some(holder));
+        let given = if refusal(given).is_none() {
+            memory::of_given(given.values())
+        } else {
+            0
+        };
+        let needs = given + memory::of_vars(vars);
+        if needs > 0 {
+            memory.reserve(needs).await;
+        }
+        RoomToBegin { making, memory }
+    };
+    cut.run_until_cancelled(begin).await
+}
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer. What the case holds
 /// of the memory comes with its record.
 pub(crate) async fn carry_through(
     context: &Arc<RunContext>,
     case: &Case,
+    room: RoomToBegin<'_>,
     given: Given,
     cut: &CancellationToken,
 ) -> Option<(CaseRecord, Arc<Account>)> {
-    let begin = async {
-        let holder = context.holder(case);
-        let making = context.memory.making(holder).await;
-        let memory = context.memory.open(Some(holder));
-        let needs = memory::of_given(given.values());
-        if needs > 0 && refusal(&given).is_none() {
-            memory.reserve(needs).await;
-        }
-        (making, memory)
-    };
-    let (making, memory) = tokio::select! {
-        biased;
-        () = cut.cancelled() => return None,
-        both = begin => both,
-    };
+    let RoomToBegin { making, memory } = room;
     let case = &*following(case, &given);
     drop(given);
     let scope = CallScope {

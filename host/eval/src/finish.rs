@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::Case;
+use runner_config::plan::{Case, CaseId, Plan};
 use runner_gateway::Masker;
 use runner_store::{Digest, Row};
 use tokio::time::Instant;
@@ -24,6 +24,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::identity::Identities;
 use crate::masking::{masked, masked_question};
 use crate::memory::{Account, MAX_CARRIED, MAX_ROW, Memory, of_waiting};
+use crate::planned::PlannedCase;
 use crate::question;
 use crate::record::{CaseRecord, Conclusion, Outcome, ResponseRecord};
 use crate::state::{Ended, Given, Left};
@@ -83,19 +84,41 @@ impl Finished {
 /// Runs a case to its end.
 pub(crate) async fn run_case(
     context: &Arc<RunContext>,
-    case: &Case,
+    plan: &Plan,
+    planned: PlannedCase,
     given: Given,
     cut: &CancellationToken,
-) -> CaseEnd {
+) -> (CaseId, CaseEnd) {
     let begun = Instant::now();
+    let (holder, vars) = match &planned {
+        PlannedCase::Made(case) => {
+            announce(context, case);
+            (context.holder(case), 0)
+        }
+        PlannedCase::Unmade(unmade) => (unmade.holder, unmade.bytes),
+    };
+    let room = case::begin(context, holder, vars, &given, cut).await;
+    let is_late = matches!(planned, PlannedCase::Unmade(_));
+    let case = planned.made(plan);
+    if is_late {
+        announce(context, &case);
+    }
+    let carried = match room {
+        Some(room) => case::carry_through(context, &case, room, given, cut).await,
+        None => None,
+    };
+    let (record, memory) = carried.unzip();
+    let end = conclude(context, &case, record, begun);
+    (case.id, CaseEnd { memory, ..end })
+}
+
+/// Tells that a question waits for its turn.
+fn announce(context: &RunContext, case: &Case) {
     if let Some(question) = &case.test.question {
         context.asking.begin(case.id);
         let stage = Stage::Queued(masked_question(question, &context.masker));
         context.emit(Event::Question { id: case.id, stage });
     }
-    let (record, memory) = case::carry_through(context, case, given, cut).await.unzip();
-    let end = conclude(context, case, record, begun);
-    CaseEnd { memory, ..end }
 }
 
 /// What becomes of a case that came to this record; `None`: it was cut off.

@@ -66,6 +66,7 @@ mod human;
 mod identity;
 mod masking;
 mod memory;
+mod planned;
 pub mod plugins;
 mod prepare;
 mod private_door;

@@ -14,8 +14,8 @@
 //! nothing at all was given back for [`STANDSTILL`], one of those that wait goes on.
 //!
 //! A case keeps its account until the store has its row: a store that is behind holds up those that
-//! would come next. Variables of a case are there before it begins; how much those of all that
-//! have not ended may take is [`MAX_VARS`], beyond which no further case is made.
+//! would come next. Variables of a case are there before it begins; where those of all that have not ended
+//! take [`MAX_VARS`], further cases wait without theirs and are made again when their turn comes.
 //!
 //! An answer that waits to be compared with others of its row has no account: its case has ended,
 //! and the others must not wait for it. Those of one row take at most [`MAX_ROW`]; while those of
@@ -48,7 +48,8 @@ mod turns;
 
 use sizes::counted;
 pub(crate) use sizes::{
-    of_answer, of_case, of_fields, of_filled, of_given, of_grade, of_value, of_values, of_waiting,
+    of_answer, of_case, of_fields, of_filled, of_given, of_grade, of_value, of_values, of_vars,
+    of_waiting,
 };
 pub(crate) use turns::MakingTurn;
 use turns::Turns;
@@ -60,7 +61,7 @@ pub(crate) const SHARED: u64 = 2 << 30;
 const STANDSTILL: Duration = Duration::from_secs(30);
 
 /// Bytes that the variables of all cases may take that were made and have not ended, before
-/// another case is made.
+/// another case waits without its own.
 const MAX_VARS: u64 = SHARED / 4;
 
 /// Bytes that the answers of one row may take that are compared with each other.
@@ -323,7 +324,7 @@ impl Made {
         self.large.remove(&id);
     }
 
-    /// Whether others have to end before another is made.
+    /// Whether another one waits without its variables.
     pub(crate) fn is_full(&self) -> bool {
         self.large.values().sum::<u64>() > MAX_VARS
     }

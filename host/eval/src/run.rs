@@ -27,9 +27,10 @@ use crate::finish::{
     CaseEnd, Finished, Held, HeldRow, compared, compared_in_vain, conclude, run_case, uncompared,
 };
 use crate::memory::{Account, Made};
+use crate::planned::PlannedCase;
 use crate::record::QuestionEnd;
 use crate::resume::Resumed;
-use crate::state::{self, Bounds, Ended, Given, Planned, Room, RunState, StoreState};
+use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
 use crate::summary::{End, Summary, Tally};
 
 mod afterwards;
@@ -54,8 +55,8 @@ pub(crate) const DRAIN_GRACE: Duration = Duration::from_secs(10);
 /// questions takes to shut down. What has not ended then can be asked when the run goes on.
 pub(crate) const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
 
-type LoopInput = state::Input<Case, Held>;
-type LoopCommand = state::Command<Case, Held>;
+type LoopInput = state::Input<PlannedCase, Held>;
+type LoopCommand = state::Command<PlannedCase, Held>;
 
 /// A run in progress.
 pub(crate) struct Loop {
@@ -66,19 +67,19 @@ pub(crate) struct Loop {
     interrupts: Interrupts,
     events: mpsc::UnboundedReceiver<Event>,
     begun: Instant,
-    state: RunState<Case, Held>,
+    state: RunState<PlannedCase, Held>,
     /// What the state has not been told yet.
     inputs: VecDeque<LoopInput>,
     /// What it was told of the store.
     store: StoreState,
-    /// What it was told of the memory.
-    memory: Room,
+    /// Whether it was told that there is memory for answers that wait to be compared.
+    room_to_compare: bool,
     /// Why the rows of a kept run can't be read.
     unread: Option<RunError>,
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
     running: HashMap<Id, TaskKind>,
-    /// The cases that have come and not ended.
+    /// The cases that have come with their variables and not ended.
     made: Made,
     /// Cuts off every case and comparison.
     cancel: CancellationToken,
@@ -102,9 +103,9 @@ enum Happened {
 
 /// What a task does.
 enum TaskKind {
-    Case(Case, Instant),
+    Case(PlannedCase, Instant),
     /// In the slot of a case.
-    Comparison(Case, HeldRow),
+    Comparison(PlannedCase, HeldRow),
     /// Writes down that a task panicked, or that answers were not compared.
     Aftermath,
     /// The config's code for the end of the run.
@@ -151,7 +152,7 @@ impl Loop {
             },
             inputs: VecDeque::new(),
             store: StoreState::Ready,
-            memory: Room::ALL,
+            room_to_compare: true,
             unread: None,
             tasks: JoinSet::new(),
             running: HashMap::new(),
@@ -248,12 +249,9 @@ impl Loop {
         if std::mem::replace(&mut self.store, store) != store {
             return Some(LoopInput::Store(store));
         }
-        let memory = Room {
-            for_cases: !self.made.is_full(),
-            to_compare: !self.context.memory.waits_for_rows(),
-        };
-        if std::mem::replace(&mut self.memory, memory) != memory {
-            return Some(LoopInput::Memory(memory));
+        let room = !self.context.memory.waits_for_rows();
+        if std::mem::replace(&mut self.room_to_compare, room) != room {
+            return Some(LoopInput::RoomToCompare(room));
         }
         self.inputs.pop_front()
     }
@@ -292,32 +290,35 @@ impl Loop {
     /// Takes the next case; there may be none.
     fn next(&mut self, made: Option<MadeCase>) -> LoopInput {
         LoopInput::Next(made.map(|MadeCase { case, bytes }| {
-            self.made.came(case.id, bytes);
             let compares = !case.test.comparisons.is_empty();
             Planned {
                 id: case.id,
                 provider: self.context.providers.number(&case),
                 needs: case.needs.clone(),
                 compared_among: compares.then(|| self.cases_of_row(&case)),
-                case,
+                case: PlannedCase::of(case, bytes, &mut self.made, &self.context),
             }
         }))
     }
 
-    fn start(&mut self, case: Case, given: Given) {
+    fn start(&mut self, case: PlannedCase, given: Given) {
         let (context, cancel) = (self.context.clone(), self.cancel.child_token());
-        let task = case.clone();
+        let (task, plan) = (case.clone(), self.plan.clone());
         let run = async move {
-            let end = Box::pin(run_case(&context, &task, given, &cancel)).await;
-            Done::Case(task.id, Box::new(end))
+            let (id, end) = Box::pin(run_case(&context, &plan, task, given, &cancel)).await;
+            Done::Case(id, Box::new(end))
         };
         self.spawn(TaskKind::Case(case, Instant::now()), run);
     }
 
-    fn compare(&mut self, id: CaseId, case: Case, row: HeldRow) {
+    fn compare(&mut self, id: CaseId, case: PlannedCase, row: HeldRow) {
         let (context, cancel) = (self.context.clone(), self.cancel.child_token());
+        let plan = self.plan.clone();
         let task = TaskKind::Comparison(case.clone(), row.clone());
-        let run = async move { Done::Compared(id, compared(&context, &case, row, &cancel).await) };
+        let run = async move {
+            let case = case.made(&plan);
+            Done::Compared(id, compared(&context, &case, row, &cancel).await)
+        };
         self.spawn(task, run);
     }
 
@@ -391,15 +392,17 @@ impl Loop {
     /// Has the row of a task that panicked written down in its stead, or does without the code for the end;
     /// returns what the state is told at once.
     fn panicked(&mut self, task: Option<TaskKind>, error: JoinError) -> Option<LoopInput> {
-        let context = self.context.clone();
+        let (context, plan) = (self.context.clone(), self.plan.clone());
         let why = error.to_string();
         match task {
             Some(TaskKind::Case(case, begun)) => self.spawn(TaskKind::Aftermath, async move {
+                let case = case.made(&plan);
                 let record = case::panicked(&case, &why);
                 let end = conclude(&context, &case, Some(record), begun);
                 Done::Case(case.id, Box::new(end))
             }),
             Some(TaskKind::Comparison(case, row)) => self.spawn(TaskKind::Aftermath, async move {
+                let case = case.made(&plan);
                 Done::Compared(case.id, compared_in_vain(&context, &case, row, &why))
             }),
             // Every row is stored by now, and what the code would have done is the only loss.

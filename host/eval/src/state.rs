@@ -20,9 +20,8 @@
 //!   have come that nobody asks for; what nobody asked for after all comes when every case has
 //!   ended. Whoever stops the run at once leaves the former out.
 //! - **When the config's code for the end of a run** runs, and is cut off (`closing`).
-//! - **Backpressure.** While the store or a consumer is behind, nothing starts. While the variables of the
-//!   cases that have come take too much memory, no other comes; while answers that wait to be compared do, no
-//!   such case starts. (What a case takes beside, it waits for itself.)
+//! - **Backpressure.** While the store or a consumer is behind, nothing starts. While answers that wait to be
+//!   compared take too much memory, no such case starts. (What a case takes beside, it waits for itself.)
 //!
 //! Each admitted case ends exactly once; an end that was never admitted is a bug and panics.
 
@@ -46,7 +45,7 @@ use carried::Carried;
 pub use carried::{Given, Left};
 use closing::Closing;
 use dependencies::Dependencies;
-pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, Room, StoreState};
+pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, StoreState};
 use ready::Free;
 pub use ready::ProviderNumber;
 use rows::Rows;
@@ -105,8 +104,8 @@ pub struct RunState<C, A> {
     phase: Phase,
     reading: Reading,
     store: StoreState,
-    /// What there is memory for.
-    memory: Room,
+    /// Whether there is memory for further answers that wait to be compared.
+    room_to_compare: bool,
     coming: Coming,
     dependencies: Dependencies,
     /// Cases that have come and not started.
@@ -140,7 +139,7 @@ impl<C: Clone, A> RunState<C, A> {
             phase: Phase::Running,
             reading,
             store: StoreState::Ready,
-            memory: Room::ALL,
+            room_to_compare: true,
             coming: Coming::Unasked,
             dependencies: Dependencies::default(),
             waiting: HashMap::new(),
@@ -207,7 +206,7 @@ impl<C: Clone, A> RunState<C, A> {
             // A store that failed stays so, whatever was under way.
             Input::Store(_) if self.store == StoreState::Failed => {}
             Input::Store(state) => self.store = state,
-            Input::Memory(memory) => self.memory = memory,
+            Input::RoomToCompare(is_there) => self.room_to_compare = is_there,
         }
         self.pass(now, &mut commands);
         self.refill(now, &mut commands);
@@ -332,18 +331,17 @@ impl<C: Clone, A> RunState<C, A> {
     /// Starts cases while there are free slots.
     fn refill(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         while self.has_slot() {
-            // What takes the memory are cases that came: where none is in flight, nobody would give it back.
-            let has_memory = self.memory.for_cases || self.in_flight.is_empty();
             let may_come = self.coming != Coming::Nothing
                 && self.alone.is_none()
                 && self.dependencies.ahead() < LOOKAHEAD;
             let free = Free {
                 slots: self.slots,
-                to_compare: self.memory.to_compare || self.in_flight.is_empty(),
+                // Where none is in flight, nobody would give memory back.
+                to_compare: self.room_to_compare || self.in_flight.is_empty(),
                 beyond_share: !may_come,
             };
             let Some(id) = self.dependencies.start(free) else {
-                if may_come && has_memory && self.coming == Coming::Unasked {
+                if may_come && self.coming == Coming::Unasked {
                     self.coming = Coming::Asked;
                     commands.push(Command::Next);
                 }

@@ -33,14 +33,20 @@ impl Plan {
             plan: self,
             filters_for_data: for_data(&self.filters),
             alone,
-            test: 0,
+            at: CasePlace::default(),
             current: None,
-            repeat: 0,
-            combination: 0,
-            column: 0,
-            row: 0,
             vars: None,
         }
+    }
+
+    /// The case at a place, made again.
+    ///
+    /// # Panics
+    /// If the place is one of another plan.
+    pub fn case_at(&self, place: CasePlace) -> Case {
+        let mut cases = self.walk(None);
+        cases.at = place;
+        cases.next().expect("a case has been at this place")
     }
 
     /// How many cases there are, without making them.
@@ -112,6 +118,18 @@ type RowVars = (
     Option<TooMuch>,
 );
 
+/// Where a case stands in its plan, which can make it again from there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CasePlace {
+    test: usize,
+    repeat: u32,
+    /// Position among the combinations that run.
+    combination: u64,
+    /// Position among the test's columns.
+    column: usize,
+    row: u32,
+}
+
 /// Walks a plan.
 #[derive(Debug)]
 pub struct Cases<'a> {
@@ -119,15 +137,10 @@ pub struct Cases<'a> {
     filters_for_data: Arc<FilterScripts>,
     /// Only tests whose cases run alone, or only the others.
     alone: Option<bool>,
-    test: usize,
+    /// Of the next case, if there is one.
+    at: CasePlace,
     /// The test at that place.
     current: Option<Arc<Test>>,
-    repeat: u32,
-    /// Position among the combinations that run.
-    combination: u64,
-    /// Position among the test's columns.
-    column: usize,
-    row: u32,
     /// Of the current row.
     vars: Option<RowVars>,
 }
@@ -135,31 +148,31 @@ pub struct Cases<'a> {
 impl Cases<'_> {
     /// Goes past the current test if it is not wanted.
     fn skip_unwanted(&mut self) -> bool {
-        let Some(test) = self.plan.tests.model(self.test) else {
+        let Some(test) = self.plan.tests.model(self.at.test) else {
             return false;
         };
         let order = self.plan.order.as_ref();
-        let is_alone = order.is_some_and(|order| order.is_alone(self.test));
+        let is_alone = order.is_some_and(|order| order.is_alone(self.at.test));
         let skips = self.alone.is_some_and(|wanted| wanted != is_alone);
         if skips {
-            self.row += rows(test) as u32;
-            self.test += 1;
+            self.at.row += rows(test) as u32;
+            self.at.test += 1;
         }
         skips
     }
 
     /// Goes to the next row.
     fn next_row(&mut self, test: &Test) {
-        (self.column, self.vars) = (0, None);
-        self.row += 1;
-        self.combination += 1;
-        if self.combination == combinations(test) {
-            self.combination = 0;
-            self.repeat += 1;
+        (self.at.column, self.vars) = (0, None);
+        self.at.row += 1;
+        self.at.combination += 1;
+        if self.at.combination == combinations(test) {
+            self.at.combination = 0;
+            self.at.repeat += 1;
         }
-        if self.repeat == test.repeat {
-            self.repeat = 0;
-            self.test += 1;
+        if self.at.repeat == test.repeat {
+            self.at.repeat = 0;
+            self.at.test += 1;
             self.current = None;
         }
     }
@@ -176,20 +189,21 @@ impl Iterator for Cases<'_> {
             }
             let test = match &self.current {
                 Some(test) => test.clone(),
-                None => self.current.insert(plan.tests.get(self.test)?).clone(),
+                None => self.current.insert(plan.tests.get(self.at.test)?).clone(),
             };
             let prompt_idx = match &test.columns {
-                Some(columns) => columns.get(self.column).copied(),
-                None => (self.column < self.plan.columns.len()).then_some(self.column as u32),
+                Some(columns) => columns.get(self.at.column).copied(),
+                None => (self.at.column < self.plan.columns.len()).then_some(self.at.column as u32),
             };
             let Some(prompt_idx) = prompt_idx else {
                 self.next_row(&test);
                 continue;
             };
-            self.column += 1;
+            let place = self.at;
+            self.at.column += 1;
             let combination = match &test.combinations {
-                Some(chosen) => chosen[self.combination as usize],
-                None => self.combination,
+                Some(chosen) => chosen[self.at.combination as usize],
+                None => self.at.combination,
             };
             let files = &self.plan.var_files;
             let filters = match &test.data {
@@ -201,21 +215,21 @@ impl Iterator for Cases<'_> {
                 let late = made.waiting_for(filters);
                 (Arc::new(made.vars), made.code, late, made.refused)
             });
-            let results = Results::new(self.plan.filters.clone(), plan.templates.clone());
-            let results = Arc::new(results);
+            let results = Arc::new(Results::new(plan.filters.clone(), plan.templates.clone()));
             let text_results = if Arc::ptr_eq(filters, &self.plan.filters) {
                 results.clone()
             } else {
                 Arc::new(Results::for_data(filters.clone(), plan.templates.clone()))
             };
-            let order = self.plan.order.as_ref();
-            let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));
+            let order = plan.order.as_ref();
+            let needs = order.map(|order| order.needs(place.test, place.repeat, prompt_idx));
             return Some(Case {
                 id: CaseId {
-                    test_idx: self.row,
+                    test_idx: place.row,
                     prompt_idx,
                 },
-                repeat_index: self.repeat,
+                place,
+                repeat_index: place.repeat,
                 vars: vars.clone(),
                 scope: vars.clone(),
                 refused: refused.clone(),

@@ -44,9 +44,14 @@ pub(crate) fn of_case(test: &Test, vars: &Map<String, Value>, prompt: &str) -> u
     )
 }
 
+/// Bytes that a case will probably take for variables of this size; 0 if it is little.
+pub(crate) fn of_vars(bytes: u64) -> u64 {
+    counted(COPIES_OF_VARS * bytes)
+}
+
 /// Bytes that a case will probably take for what it is given of earlier ones; 0 if it is small.
 pub(crate) fn of_given<'a>(values: impl Iterator<Item = &'a Value>) -> u64 {
-    counted(COPIES_OF_VARS * values.map(of_value).sum::<u64>())
+    of_vars(values.map(of_value).sum())
 }
 
 /// Bytes that values with names take, about.

@@ -101,25 +101,8 @@ pub enum Input<C, A> {
     Wake,
     /// What the store said of a row, or of the room that it has.
     Store(StoreState),
-    /// What there is memory for.
-    Memory(Room),
-}
-
-/// What there is memory for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// Further cases of the plan, in addition to those that have come.
-    pub for_cases: bool,
-    /// Further answers that wait to be compared with others of their row.
-    pub to_compare: bool,
-}
-
-impl Room {
-    /// For everything.
-    pub(crate) const ALL: Self = Self {
-        for_cases: true,
-        to_compare: true,
-    };
+    /// Whether there is memory for further answers that wait to be compared with others of their row.
+    RoomToCompare(bool),
 }
 
 /// What the loop has to do.

@@ -55,6 +55,27 @@ fn the_order_is_test_repeat_combination_column() {
     assert_eq!(walk(&folder), expected);
 }
 
+/// A case that waited without its variables is the one that came.
+#[test]
+fn a_case_is_made_again_from_its_place() {
+    let folder = Folder::new(
+        "prompts: [a, b]\nproviders: [echo, 'echo:x']\ntests:\n  - vars: { v: [p, q] }\n    options: { repeat: 2 }\n  - vars: { v: r, w: '{{ v }}!' }\n    providers: ['echo:x']\n  - vars: { v: s }",
+    );
+    let plan = folder.plan();
+    let told = |case: &Case| {
+        (
+            case.id,
+            case.repeat_index,
+            case.vars.clone(),
+            case.column.prompt.label.clone(),
+        )
+    };
+    assert_eq!(plan.cases().count(), 22);
+    for case in plan.cases() {
+        assert_eq!(told(&plan.case_at(case.place)), told(&case));
+    }
+}
+
 #[test]
 fn filters_of_a_test_leave_out_columns_but_not_rows() {
     let folder = Folder::new(

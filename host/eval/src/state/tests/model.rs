@@ -58,7 +58,7 @@ struct Model {
     open: BTreeSet<u32>,
     came: usize,
     store: StoreState,
-    memory: Room,
+    room_to_compare: bool,
     drained: bool,
     aborted: bool,
     /// When the time is up, and what time it is.
@@ -86,7 +86,7 @@ impl Model {
             open: BTreeSet::new(),
             came: 0,
             store: StoreState::Ready,
-            memory: Room::ALL,
+            room_to_compare: true,
             drained: false,
             aborted: false,
             limit: None,
@@ -113,7 +113,7 @@ impl Model {
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
         let stopped = self.drained || self.aborted;
-        let has_room = self.memory.to_compare || case.of.is_none();
+        let has_room = self.room_to_compare || case.of.is_none();
         let is_full = !has_room && !self.in_flight().is_empty();
         let is_held = self.store != StoreState::Ready || is_full;
         let is_early = self.reading == Reading::First;
@@ -138,8 +138,6 @@ impl Model {
                     assert_eq!(place + 1, commands.len(), "it comes last");
                     assert!(!self.asked, "not before it was answered");
                     assert_ne!(self.reading, Reading::First, "what was there comes first");
-                    let has_memory = self.memory.for_cases || self.in_flight().is_empty();
-                    assert!(has_memory, "there is memory for it");
                     self.asked = true;
                 }
                 Command::ReadRest => {
@@ -352,8 +350,7 @@ proptest! {
             let could = (0..model.came.min(model.cases.len()))
                 .filter(|n| model.stands[*n] == Stands::Unstarted)
                 .any(|n| model.may_start(n));
-            // Without memory for those that would come, a provider keeps to its share of the slots.
-            let is_refilled = model.asked || flying.len() == slots || !could || !model.memory.for_cases;
+            let is_refilled = model.asked || flying.len() == slots || !could;
             prop_assert!(is_refilled, "a slot is empty");
             if how < 64 && !state.is_over() {
                 read(&mut state, &mut model, now);
@@ -361,10 +358,8 @@ proptest! {
             let input = match step {
                 0 => Input::Interrupt,
                 1 => {
-                    let Room { for_cases, to_compare } = &mut model.memory;
-                    let which = if how % 2 == 0 { for_cases } else { to_compare };
-                    *which = !*which;
-                    Input::Memory(model.memory)
+                    model.room_to_compare = !model.room_to_compare;
+                    Input::RoomToCompare(model.room_to_compare)
                 }
                 2 | 3 if model.store != StoreState::Failed => {
                     model.store = [StoreState::Behind, StoreState::Ready][usize::from(step - 2)];
@@ -390,8 +385,8 @@ proptest! {
             model.store = StoreState::Ready;
             tell(&mut state, &mut model, now, Input::Store(StoreState::Ready));
         }
-        model.memory = Room::ALL;
-        tell(&mut state, &mut model, now, Input::Memory(Room::ALL));
+        model.room_to_compare = true;
+        tell(&mut state, &mut model, now, Input::RoomToCompare(true));
         if !state.left_rows_out() {
             read(&mut state, &mut model, now);
         }

@@ -142,13 +142,7 @@ fn answers_that_wait_to_be_compared_hold_up_only_cases_of_their_kind() {
     let mut state = State::new(bounds(2));
     state.on(Duration::ZERO, Input::Wake);
     state.on(Duration::ZERO, Input::Next(cases.next()));
-    let mut commands = state.on(
-        Duration::ZERO,
-        Input::Memory(Room {
-            to_compare: false,
-            ..Room::ALL
-        }),
-    );
+    let mut commands = state.on(Duration::ZERO, Input::RoomToCompare(false));
     // It was asked for before.
     commands.push(Command::Next);
     loop {
@@ -166,6 +160,6 @@ fn answers_that_wait_to_be_compared_hold_up_only_cases_of_their_kind() {
         };
     }
     assert_eq!(started, [4, 5, 6, 7].map(id));
-    let commands = state.on(SECOND, Input::Memory(Room::ALL));
+    let commands = state.on(SECOND, Input::RoomToCompare(true));
     assert_eq!(commands[0], Command::Admit(id(1)));
 }

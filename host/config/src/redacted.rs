@@ -7,7 +7,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::template::is_plain;
+use crate::model::WEBHOOK;
+use crate::template::{Piece, is_plain, pieces};
 
 /// What stands in a value's place.
 pub(crate) const HIDDEN: &str = "[hidden]";
@@ -39,6 +40,9 @@ const SECRET_VARIABLE_ENDS: [&str; 9] = [
     "pwd",
 ];
 
+/// Words before a secret that say of what kind it is.
+const KINDS: [&str; 5] = ["", "basic", "bearer", "key", "token"];
+
 /// Variables of every shell that hold the folder, and end like a password.
 const FOLDER_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
 
@@ -54,14 +58,21 @@ const FIELDS_OF_REQUESTS: [(&str, Tells); 2] = [
 /// Keys of a config that name providers, or hold what goes to one.
 const PROVIDERS: [&str; 4] = ["provider", "providers", "targets", "options"];
 
+/// A text that is sent.
+#[derive(Debug, Clone, Copy)]
+enum TextOf {
+    Request,
+    Body,
+}
+
 /// Where a value stands.
 #[derive(Debug, Clone, Copy, Default)]
 struct Standing {
     /// Below a key that is named like a secret.
     secret: bool,
     in_provider: bool,
-    /// It is a provider's request, written as text.
-    is_request: bool,
+    /// It is a provider's request, or the body of one, written as text.
+    text: Option<TextOf>,
     /// Its fields go to a server under their names.
     sent: Option<Tells>,
     /// Its fields are the names of values that a schema describes.
@@ -114,15 +125,32 @@ fn hide_in_assertion(part: &mut Value) {
             hide(part, Standing::in_provider());
         }
     }
+    hide_in_webhook(fields);
     if let Some(Value::Array(members)) = fields.get_mut("assert") {
         members.iter_mut().for_each(hide_in_assertion);
     }
 }
 
+/// The value of such an assertion is an address.
+fn hide_in_webhook(fields: &mut Map<String, Value>) {
+    let kind = fields.get("type").and_then(Value::as_str);
+    let is_webhook = kind.is_some_and(|kind| kind.trim_start_matches("not-") == WEBHOOK);
+    if let Some(Value::String(text)) = fields.get_mut("value").filter(|_| is_webhook)
+        && let Some(shown) = without_secrets_of_address(text)
+    {
+        *text = shown;
+    }
+}
+
 fn hide(value: &mut Value, around: Standing) {
     match value {
-        Value::String(text) if around.secret && is_plain(text) => HIDDEN.clone_into(text),
-        Value::String(text) if around.is_request => *text = without_secrets_of_request(text),
+        Value::String(text) if around.secret => *text = without_words(text),
+        Value::String(text) if around.text.is_some() => {
+            *text = match around.text {
+                Some(TextOf::Request) => without_secrets_of_request(text),
+                Some(TextOf::Body) | None => without_secrets_of_body(text),
+            };
+        }
         Value::String(text) if around.in_provider => {
             if let Some(shown) = without_secrets_of_address(text) {
                 *text = shown;
@@ -131,6 +159,7 @@ fn hide(value: &mut Value, around: Standing) {
         Value::Number(_) if around.secret => *value = Value::from(HIDDEN),
         Value::Array(items) => items.iter_mut().for_each(|item| hide(item, around)),
         Value::Object(fields) => {
+            hide_in_webhook(fields);
             for (key, value) in fields {
                 // A credential's `env` in `plugins` is a variable's name: text, not a map.
                 let env = key == "env" && value.is_object();
@@ -142,7 +171,11 @@ fn hide(value: &mut Value, around: Standing) {
                 let inner = Standing {
                     secret: around.secret || env || (named && !is_schema),
                     in_provider: around.in_provider || is_config || PROVIDERS.contains(&&**key),
-                    is_request: around.in_provider && key == "request",
+                    text: match &**key {
+                        "request" if around.in_provider => Some(TextOf::Request),
+                        "body" if around.in_provider => Some(TextOf::Body),
+                        _ => None,
+                    },
                     sent: fields.map(|(_, tells)| *tells),
                     described: key == "properties",
                 };
@@ -161,13 +194,13 @@ pub(crate) fn without_secrets_of_address(text: &str) -> Option<String> {
     let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
     let host = match host.rsplit_once('@') {
         Some((user, host)) => match user.split_once(':') {
-            Some((user, password)) if is_plain(password) => format!("{user}:{HIDDEN}@{host}"),
+            Some((user, password)) => format!("{user}:{}@{host}", without_words(password)),
             // Alone it is a token.
-            None if is_plain(user) => format!("{HIDDEN}@{host}"),
-            _ => format!("{user}@{host}"),
+            None => format!("{}@{host}", without_words(user)),
         },
         None => host.to_owned(),
     };
+    let path = without_secrets_of_pairs(path, ';');
     let without = format!("{scheme}://{host}{path}{}", without_secrets_of_query(query));
     (without != text).then_some(without)
 }
@@ -175,14 +208,75 @@ pub(crate) fn without_secrets_of_address(text: &str) -> Option<String> {
 /// What stands behind a path, likewise.
 fn without_secrets_of_query(behind: &str) -> String {
     let (query, fragment) = behind.split_at(behind.find('#').unwrap_or(behind.len()));
+    without_secrets_of_pairs(query, '&') + &without_secrets_of_pairs(fragment, '&')
+}
+
+/// Names and values that a sign stands between, likewise.
+fn without_secrets_of_pairs(text: &str, sign: char) -> String {
     let shown = |pair: &str| match pair.split_once('=') {
-        Some((name, value)) if is_plain(value) && is_secret_parameter(name) => {
-            format!("{name}={HIDDEN}")
+        Some((name, value)) if is_secret_parameter(name) => {
+            format!("{name}={}", without_words(value))
         }
         _ => pair.to_owned(),
     };
-    let pairs: Vec<String> = query.split('&').map(shown).collect();
-    pairs.join("&") + fragment
+    let pairs: Vec<String> = text.split(sign).map(shown).collect();
+    pairs.join(&sign.to_string())
+}
+
+/// A secret's value with nothing but its templates, and the word that says of what kind it is.
+fn without_words(value: &str) -> String {
+    if is_plain(value) {
+        return HIDDEN.to_owned();
+    }
+    let shown = |piece: Piece<'_>| {
+        let source = piece.source();
+        let is_kind = KINDS.contains(&source.trim().to_ascii_lowercase().as_str());
+        match piece {
+            Piece::Text(_) | Piece::Stray(_) if !is_kind => HIDDEN.to_owned(),
+            _ => source.to_owned(),
+        }
+    };
+    pieces(value).map(shown).collect()
+}
+
+/// A body as text, likewise: the members of JSON, or the fields of a form.
+fn without_secrets_of_body(text: &str) -> String {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return without_secrets_of_pairs(text, '&');
+    }
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some((name, behind)) = next_string(&mut shown, rest) {
+        shown.push_str(name);
+        rest = behind;
+        let value = behind[1..].trim_start().strip_prefix(':');
+        let is_text = value.is_some_and(|value| value.trim_start().starts_with('"'));
+        if is_secret(name) && is_text {
+            // The quote that ends the name goes with what is before the value.
+            shown.push('"');
+            if let Some((value, behind)) = next_string(&mut shown, &behind[1..]) {
+                shown.push_str(&without_words(value));
+                rest = behind;
+            }
+        }
+        shown.push('"');
+        rest = &rest[1..];
+    }
+    shown + rest
+}
+
+/// The next string of a JSON text, and what follows from its last quote on; what stands before it, with its first
+/// quote, goes into `shown`.
+fn next_string<'t>(shown: &mut String, text: &'t str) -> Option<(&'t str, &'t str)> {
+    let begin = text.find('"')? + 1;
+    let mut is_escaped = false;
+    let end = text[begin..].find(|sign| {
+        let ends = sign == '"' && !is_escaped;
+        is_escaped = sign == '\\' && !is_escaped;
+        ends
+    })?;
+    shown.push_str(&text[..begin]);
+    Some(text[begin..].split_at(end))
 }
 
 /// An HTTP request as text, without what is named like a secret in its first line and its headers.
@@ -194,28 +288,27 @@ fn without_secrets_of_request(text: &str) -> String {
         let (method, target) = line.split_at(line.find(' ').unwrap_or(line.len()));
         let shown = without_secrets_of_address(target).unwrap_or_else(|| {
             let (path, query) = target.split_at(target.find('?').unwrap_or(target.len()));
-            path.to_owned() + &without_secrets_of_query(query)
+            without_secrets_of_pairs(path, ';') + &without_secrets_of_query(query)
         });
         format!("{method}{shown}{protocol}")
     };
     let line = |line: &str| match line.split_once(':') {
         Some((name, value)) if !name.trim().contains(' ') => {
-            let is_shown = !is_secret_variable(name.trim()) || !is_plain(value);
-            if is_shown {
-                line.to_owned()
+            if is_secret_variable(name.trim()) {
+                format!("{name}: {}", without_words(value.trim()))
             } else {
-                format!("{name}: {HIDDEN}")
+                line.to_owned()
             }
         }
         _ => first(line),
     };
     let lines: Vec<String> = head.split('\n').map(line).collect();
-    lines.join("\n") + body
+    lines.join("\n") + &without_secrets_of_body(body)
 }
 
-/// Whether a query parameter, with the `?` before it if it is the first, is named like a secret.
+/// Whether a query parameter, with what is before it if it is the first, is named like a secret.
 fn is_secret_parameter(name: &str) -> bool {
-    let name = name.trim_start_matches('?');
+    let name = name.trim_start().trim_start_matches(['?', '#']);
     let plain = plain_name(name);
     let signs = ["signature", "sig", "sas", "jwt", "code"];
     is_secret_variable(name) || signs.iter().any(|end| plain.ends_with(end))
@@ -248,6 +341,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn no_secret_beside_a_template_in_a_body_or_behind_a_path_is_shown() {
+        let provider = |secret: &str| {
+            json!({"providers": [{
+                "id": format!("http://h/a;token={secret}?q=1#access_token={secret}&x=1"),
+                "config": {
+                    "headers": {"X-Api-Key": format!("{secret}{{{{ q }}}}"), "Authorization": "Bearer {{ env.A }}"},
+                    "body": format!("{{\"api_key\": \"{secret}\", \"q\": \"{{{{ q }}}}\", \"a\\\"token\" : \"{secret}{{{{e}}}}\", \"token\": 5}}"),
+                    "request": format!("POST /y;token={secret}?a=1 HTTP/1.1\nX-Auth-Token: {secret}{{{{e}}}}\n\n{{\"api_key\":\"{secret}\"}}"),
+                },
+            }, {"id": "x", "config": {"body": format!("model=m&api_key={secret}&q={{{{q}}}}")}}],
+            "tests": [{"assert": [{"type": "webhook", "value": format!("http://h/w?token={secret}")}, {"type": "contains", "value": "http://h/w?token=a"}]}]})
+        };
+        assert_eq!(redacted(provider("s3")), provider(HIDDEN));
+        let hook = |secret: &str| json!({"type": "not-webhook", "value": format!("http://h/w?token={secret}")});
+        assert_eq!(redacted_assertion(hook("s3")), hook(HIDDEN));
+    }
 
     #[test]
     fn an_assertion_shows_no_key_of_its_config_or_the_provider_that_it_names() {

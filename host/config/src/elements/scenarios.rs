@@ -3,6 +3,8 @@
 //! A part is a test that lacks something: it lies under the scenario's tests as `defaultTest`
 //! lies under it. Tests of a scenario are a conversation of their own, unless they say another.
 
+use std::rc::Rc;
+
 use serde_json::Value;
 
 use super::programs::program;
@@ -107,12 +109,7 @@ fn scenario(
         let help = "for example: tests: [{ description: 'says it politely' }]";
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
     };
-    let of_parts = parts.len() as u64;
-    let mut of_tests = if written.is_list() {
-        written.items().count() as u64
-    } else {
-        1
-    };
+    let made = Rc::default();
     // Each is read when it is its turn: all of them together could take any amount of memory.
     for part in parts {
         if findings.has_stopped() {
@@ -123,8 +120,9 @@ fn scenario(
             None => Some(Draft::default()),
         };
         let Some(mut part) = part else { continue };
-        let is_too_much =
-            entry.origin.is_data() && part.in_scenario(of_parts.saturating_mul(of_tests));
+        if entry.origin.is_data() {
+            part.in_scenario(&made);
+        }
         // As in promptfoo, every part is a conversation of its own.
         let id = format!("__scenario_{number}__");
         *number += 1;
@@ -132,14 +130,7 @@ fn scenario(
         part.metadata
             .entry("conversationId")
             .or_insert_with(|| conversation.unwrap_or(Value::from(id)));
-        let before = found.len();
         of_config(&written, tests, &default.under(part), found);
-        // A file that it names may hold any number.
-        of_tests = of_tests.max((found.len() - before) as u64);
-        if is_too_much {
-            // That is said, and each further part would be read only to say it again.
-            return;
-        }
     }
 }
 
@@ -232,19 +223,24 @@ mod tests {
         assert_eq!(named("s.json", 10).cases().len(), 10_000);
         assert_eq!(named("s.yaml", 11).cases().len(), 11_000);
         let problems = named("s.json", 11).problems();
-        let said = "make 11000 rows of the results; a scenario of a data file makes at most 10000";
+        let said =
+            "make more than 10000 rows of the results, the most that a scenario of a data file";
         assert!(problems[0].contains(said), "{problems:?}");
-        // Tests that stand in a file are counted when it was read.
-        let scenario = format!(
-            r#"{{"config": [{}], "tests": ["file://t.jsonl"]}}"#,
-            list("a", 10)
-        );
-        let rows = format!("{}\n", list("b", 1)).repeat(11);
-        let folder = folder("[file://s.json]")
-            .file("s.json", &scenario)
-            .file("t.jsonl", &rows);
-        let problems = folder.problems();
-        assert!(problems[0].contains(said), "{problems:?}");
+        // So do those that stand in a file, each time that it is named.
+        for (parts, named, rows) in [(10, 1, 11), (1, 11, 100)] {
+            let files = vec![r#""file://t.jsonl""#; named].join(", ");
+            let scenario = format!(
+                r#"{{"config": [{}], "tests": [{files}]}}"#,
+                list("a", parts)
+            );
+            let rows = format!("{}\n", list("b", 1)).repeat(rows);
+            let folder = folder("[file://s.json]")
+                .file("s.json", &scenario)
+                .file("t.jsonl", &rows);
+            let problems = folder.problems();
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            assert!(problems[0].contains(said), "{problems:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One test as written, and what `defaultTest` adds to it.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -402,9 +404,9 @@ fn metadata(entry: &Entry<'_>, findings: &Findings) -> Option<Map<String, Value>
 }
 
 impl Draft {
-    /// Takes in that it is a part of a data file's scenario that makes so many tests; whether these are too many.
-    pub(crate) fn in_scenario(&mut self, tests: u64) -> bool {
-        self.multiplied.in_scenario(tests)
+    /// Takes in that it is a part of a data file's scenario, whose tests have made so many rows.
+    pub(crate) fn in_scenario(&mut self, made: &Rc<Cell<u64>>) {
+        self.multiplied.in_scenario(made.clone());
     }
 
     /// A test that has one assertion and is not written in this form.

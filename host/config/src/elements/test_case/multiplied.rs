@@ -5,7 +5,9 @@
 //! that is a data file's, which counts as one row. What the config says itself has no such bound:
 //! whoever wrote it says how much is run.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -23,8 +25,8 @@ pub(super) struct Multiplied {
     vars: BTreeSet<String>,
     /// Whether `options.repeat` is.
     repeats: bool,
-    /// Tests that its scenario makes of parts and tests; 0 as 1.
-    of_scenario: u64,
+    /// What all tests of its scenario make so far, if a data file brought that.
+    of_scenario: Option<Rc<Cell<u64>>>,
 }
 
 impl Multiplied {
@@ -33,14 +35,13 @@ impl Multiplied {
         Self {
             vars: axes.names().map(str::to_owned).collect(),
             repeats: repeat(options).is_some(),
-            of_scenario: 0,
+            of_scenario: None,
         }
     }
 
-    /// Of a part of a scenario that makes so many tests; whether these are too many whatever they hold.
-    pub(super) fn in_scenario(&mut self, tests: u64) -> bool {
-        self.of_scenario = tests;
-        tests > MOST
+    /// Of a part of a scenario of a data file, whose tests have made so many rows.
+    pub(super) fn in_scenario(&mut self, made: Rc<Cell<u64>>) {
+        self.of_scenario = Some(made);
     }
 
     /// Of a test that lies over this one.
@@ -49,11 +50,11 @@ impl Multiplied {
         Self {
             vars: over.vars,
             repeats: self.repeats || over.repeats,
-            of_scenario: self.of_scenario.max(over.of_scenario),
+            of_scenario: over.of_scenario.or_else(|| self.of_scenario.clone()),
         }
     }
 
-    /// Reports a row that makes too many.
+    /// Reports a row that makes too many, or the scenario that has made too many with it.
     pub(super) fn check(
         &self,
         axes: &Axes,
@@ -63,21 +64,23 @@ impl Multiplied {
         let repeats = repeat(options).filter(|_| self.repeats).unwrap_or(1);
         let combinations = axes.combinations_of(|name| self.vars.contains(name));
         let rows = combinations.saturating_mul(repeats.into());
-        let rows = rows.saturating_mul(self.of_scenario.max(1));
-        if rows > MOST {
-            let (what, of) = match self.of_scenario {
-                0 => ("the lists among its variables and its `repeat`", "a row"),
-                _ => (
-                    "its parts, its tests and the lists among their variables",
-                    "a scenario",
-                ),
-            };
+        let help = "write rows of their own, or say it in the config, where lists and `repeat` \
+                    have no such bound; `disableVarExpansion: true` in the options keeps a list \
+                    as one value";
+        if let Some(made) = &self.of_scenario {
+            made.set(made.get().saturating_add(rows));
+            if made.get() > MOST {
+                let message = format!(
+                    "the scenario's parts, its tests and the lists among their variables make more than \
+                     {MOST} rows of the results, the most that a scenario of a data file may make"
+                );
+                findings.stop(at.clone(), message, help);
+            }
+        } else if rows > MOST {
             let message = format!(
-                "{what} make {rows} rows of the results; {of} of a data file makes at most {MOST}"
+                "the lists among its variables and its `repeat` make {rows} rows of the results; \
+                 a row of a data file makes at most {MOST}"
             );
-            let help = "write rows of their own, or say it in the config, where lists and `repeat` \
-                        have no such bound; `disableVarExpansion: true` in the options keeps a list \
-                        as one value";
             findings.error_help(at.clone(), message, help);
         }
     }

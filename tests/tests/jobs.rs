@@ -61,6 +61,10 @@ fn the_flag_wins_over_the_config_and_the_config_over_the_environment() {
     of(config, &["--min-pass-rate", "67%"], "0").expect_code(100);
     of(config, &[], "0").expect_code(100);
     of("thresholds: { metrics: { tone: 0.5 } }\n", &[], "60").expect_code(0);
+    let tone = "thresholds: { passRate: 0, metrics: { tone: 0.6 } }\n";
+    of(tone, &[], "0").expect_code(100);
+    of(tone, &["--min-metric", "tone=0.5"], "0").expect_code(0);
+    of(tone, &["--min-metric", "taste=0.5"], "0").expect_code(100);
     let refused = of(config, &["--min-pass-rate", "0.95"], "0");
     assert_snapshot!("a_share_is_no_percentage", refused.told());
 }

@@ -241,7 +241,7 @@ fn a_run_is_written_as_a_folder_of_pages() {
     // Two lists of two pages, a page for each case, style, script and config.
     assert_eq!(
         written.stderr,
-        "written: 67 files in pages\n".replace("pages", &pages(&written))
+        "written: 69 files in pages\n".replace("pages", &pages(&written))
     );
     let first = written.read("pages/index.html");
     for part in [

@@ -185,3 +185,67 @@ tests:
     );
     assert_eq!(first["annotation"]["score"], 0.8);
 }
+
+/// What the viewer saves, and a spreadsheet, are read back into the run; all of it, or nothing.
+#[test]
+fn what_people_said_is_imported_into_its_run() {
+    let config = "prompts: ['Hello {{name}}']\nproviders: [echo]\ntests:\n\
+        - { vars: { name: Ada }, assert: [{ type: human }] }\n- { vars: { name: Bob } }\n";
+    let run = Run::new()
+        .config(config)
+        .file(
+            "graded.csv",
+            "test,column,thumb,score,label,comment\n0,0,up,,kind,\"so, so\"\n1,0,,0.25,,\n",
+        )
+        .file("wrong.csv", "test,column,thumb\n0,0,down\n7,0,up\n")
+        .file("unclear.csv", "test,column,score\n0,0,5\n");
+    let evaluated = run.arg("eval").finish();
+    evaluated.expect_code(100);
+    let import = |arguments: &[&str]| evaluated.again().arg("import").args(arguments).finish();
+    let kept = import(&["--into", "latest", "graded.csv"]);
+    kept.expect_code(0);
+    assert!(
+        kept.stdout
+            .starts_with("kept: what people said of 2 cases of run-"),
+        "{}",
+        kept.stdout
+    );
+    for (file, why) in [
+        ("wrong.csv", "row 3: the run run-"),
+        ("unclear.csv", "row 2: the score is from 0 to 1, not 5"),
+    ] {
+        let refused = import(&["--into", "latest", file]);
+        refused.expect_code(2);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    let viewed = Viewed::of(&evaluated.again());
+    let saved = viewed.page(&format!("/runs/{}/annotations.json", only_run(&viewed)));
+    viewed.end().expect_code(0);
+    let (_, saved) = saved.split_once("\r\n\r\n").expect("an answer");
+    let saved: serde_json::Value = serde_json::from_str(saved).expect("JSON");
+    assert_eq!(saved["annotations"][0]["comment"], "so, so");
+    let shown = || {
+        let shown = evaluated.again().args(["show", "--json"]).finish();
+        let shown: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+        shown["results"]["results"].clone()
+    };
+    let before = shown();
+    assert_eq!(
+        (&before[0]["success"], &before[1]["annotation"]["score"]),
+        (&true.into(), &0.25.into())
+    );
+    // Saved, changed, and read back.
+    let mut changed = saved;
+    changed["annotations"][0]["thumb"] = "down".into();
+    let back = evaluated
+        .again()
+        .file("annotations.json", changed.to_string());
+    back.args(["import", "annotations.json"])
+        .finish()
+        .expect_code(0);
+    let after = shown();
+    assert_eq!(
+        (&after[0]["success"], &after[0]["annotation"]["comment"]),
+        (&false.into(), &"so, so".into())
+    );
+}

@@ -59,7 +59,7 @@ pub(crate) use trust::{Lock, Trust, TrustFlags};
 pub(crate) use view::View;
 pub(crate) use words::Words;
 
-use numbers::{milliseconds, min_pass_rate, some, whole};
+use numbers::{milliseconds, min_metric, min_pass_rate, some, whole};
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -230,6 +230,9 @@ pub(crate) struct Eval {
     /// End with exit code 0 if at least PERCENT of the cases pass; wins over the config's `thresholds` and RUNNER_PASS_RATE_THRESHOLD [default: 100]
     #[arg(long, value_name = "PERCENT", value_parser = min_pass_rate, help_heading = "Results")]
     pub(crate) min_pass_rate: Option<f64>,
+    /// End with exit code 0 if the mean of the metric NAME is at least N in every column; wins over the config's `thresholds`; repeatable
+    #[arg(long, value_name = "NAME=N", value_parser = min_metric, help_heading = "Results")]
+    pub(crate) min_metric: Vec<(String, f64)>,
     /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
     #[arg(long, overrides_with = "no_csv_raw", help_heading = "Results")]
     pub(crate) csv_raw: bool,

@@ -57,6 +57,8 @@ pub struct Overrides {
     pub budget: Budget,
     /// `--min-pass-rate`: percent, over `thresholds.passRate`.
     pub min_pass_rate: Option<f64>,
+    /// `--min-metric`: what the means of metrics must be at least, over `thresholds.metrics`.
+    pub min_metrics: Vec<(String, f64)>,
 }
 
 /// Flags that stand for keys of a config; each replaces the config's own.

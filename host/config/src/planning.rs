@@ -210,7 +210,7 @@ impl Config {
             description: self.description(&documents, findings),
             tags: tags(&roots, &ranked, &self.overrides, findings),
             derived_metrics: derived_metrics::read(&documents, chosen.columns.len()),
-            thresholds: thresholds::of_run(self.overrides.min_pass_rate, &documents),
+            thresholds: thresholds::of_run(&self.overrides, &documents),
             columns: chosen.columns,
             tests: chosen.tests,
             providers,

@@ -164,6 +164,14 @@
   by("search").addEventListener("input", (event) => turn({ q: event.target.value }));
   by("verdict").addEventListener("change", (event) => turn({ verdict: event.target.value }));
   by("pages").addEventListener("click", (event) => { if (event.target.rel) by("controls").scrollIntoView(); });
+  // At once, and not when the browser says that the address is another: the next key may come before.
+  document.addEventListener("click", (event) => {
+    const to = event.target.closest("a")?.getAttribute("href");
+    if (!/^#($|\d|\?)/.test(to ?? "") || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    history.pushState(null, "", to);
+    draw();
+  });
   addEventListener("hashchange", draw);
   if (leftOut) {
     by("left-out").append(by("says-left-out").content);

@@ -92,6 +92,49 @@
   const raw = (is) => { document.body.classList.toggle("is-raw", is); sessionStorage.setItem("raw", is ? "1" : ""); };
   raw(sessionStorage.getItem("raw") === "1");
 
+  // Widths of columns are in the address, like all that a page shows.
+  const sizes = all("[data-size]");
+  for (const size of sizes) if (size.dataset.width) size.style.width = `${size.dataset.width}px`;
+  const keepWidth = (size) => {
+    const [column, pixels] = [size.dataset.size, Math.round(size.offsetWidth)];
+    if (Number(size.dataset.width) === pixels) return;
+    size.dataset.width = pixels;
+    const widened = (address) => {
+      const fields = address.searchParams;
+      const others = fields.getAll("width").filter((it) => !it.startsWith(`${column}:`));
+      fields.delete("width");
+      for (const width of [...others, `${column}:${pixels}`]) fields.append("width", width);
+      return address;
+    };
+    const here = widened(new URL(location));
+    history.replaceState(null, "", here);
+    for (const link of all("#cases a[href]")) if (link.search || link.pathname === location.pathname) link.href = widened(new URL(link.href));
+    const form = one("form.filters");
+    all("input[name=width]", form).forEach((field) => field.remove());
+    for (const value of here.searchParams.getAll("width")) {
+      const field = Object.assign(document.createElement("input"), { type: "hidden", name: "width", value });
+      form.append(field);
+    }
+  };
+  if (one("form.filters")) {
+    const due = new Map();
+    const drawn = new Map(sizes.map((size) => [size, size.offsetWidth]));
+    const watch = new ResizeObserver((changes) => {
+      for (const { target } of changes) {
+        if (drawn.get(target) === target.offsetWidth) continue;
+        drawn.set(target, target.offsetWidth);
+        clearTimeout(due.get(target));
+        due.set(target, setTimeout(() => keepWidth(target), 200));
+      }
+    });
+    sizes.forEach((size) => watch.observe(size));
+  }
+  const widen = (by) => {
+    const cell = document.activeElement?.closest("td.cell");
+    const size = cell?.closest("table").tHead?.rows[0].cells[cell.cellIndex]?.querySelector("[data-size]");
+    if (size) size.style.width = `${size.offsetWidth + by}px`;
+  };
+
   let at = -1;
   const step = (by) => {
     const rows = all(".row");
@@ -113,6 +156,7 @@
     n: () => one("a[rel=next]")?.click(), p: () => one("a[rel=prev]")?.click(),
     u: () => one("a[rel=up]")?.click(),
     r: () => raw(!document.body.classList.contains("is-raw")),
+    "<": () => widen(-40), ">": () => widen(40),
     "+": () => thumb("up"), "-": () => thumb("down"),
   };
   document.addEventListener("keydown", (event) => {

@@ -15,6 +15,8 @@ pub(crate) struct Address {
     pub(crate) order: Order,
     pub(crate) from: From,
     pub(crate) hidden: Vec<u32>,
+    /// Widths of columns in pixels, of those that somebody has changed.
+    pub(crate) widths: Vec<(u32, u16)>,
 }
 
 /// Orders by their words.
@@ -51,6 +53,10 @@ impl Address {
             most: number(&format!("{name}-to")).filter(|it| !it.is_nan()),
         };
         let kept = |name| fields.get(name).map(str::to_owned);
+        let width = |text: &str| {
+            let (column, pixels) = text.split_once(':')?;
+            Some((column.parse().ok()?, pixels.parse().ok()?))
+        };
         let outcomes = Outcome::ALL.into_iter();
         let wanted = Wanted {
             outcomes: outcomes
@@ -73,6 +79,7 @@ impl Address {
             text: kept("q"),
         };
         let sort = fields.get("sort").unwrap_or_default();
+        let hidden = fields.all("hide");
         let place = |name| {
             let (figure, test) = fields.get(name)?.split_once(':')?;
             Some((figure.parse().ok()?, test.parse().ok()?))
@@ -89,10 +96,8 @@ impl Address {
                 .find(|it| it.0 == sort)
                 .map_or(Order::Plan, |it| it.2),
             from,
-            hidden: fields
-                .all("hide")
-                .filter_map(|text| text.parse().ok())
-                .collect(),
+            hidden: hidden.filter_map(|text| text.parse().ok()).collect(),
+            widths: fields.all("width").filter_map(width).collect(),
         }
     }
 
@@ -109,6 +114,9 @@ impl Address {
         for column in &self.hidden {
             append(&mut query, "hide", Some(column));
         }
+        for (column, pixels) in &self.widths {
+            append(&mut query, "width", Some(format!("{column}:{pixels}")));
+        }
         let place = |figure, test| Some(format!("{figure}:{test}"));
         match self.from {
             From::Start => {}
@@ -120,6 +128,14 @@ impl Address {
             query
         } else {
             format!("?{query}")
+        }
+    }
+
+    /// The page that begins with a test whose own page was opened from this state.
+    pub(crate) fn page_of(&self, test: u32) -> From {
+        match (self.from, test.checked_sub(1)) {
+            (From::After(figure, _), Some(before)) => From::After(figure, before),
+            _ => From::Start,
         }
     }
 
@@ -243,6 +259,7 @@ mod tests {
             "?differ=verdicts&differ=answers&only=rated&only=flaky&error=timeout&metric=tone&metric-to=0.5",
             "?metadata=team%3Da%3Db&q=%22two+words%22+%26more%3D&sort=-latency&hide=0&hide=3&after=12.5%3A7",
             "?before=0%3A50",
+            "?hide=1&width=0%3A320&width=2%3A500",
         ] {
             let address = Address::read(&Fields::read(query.trim_start_matches('?')));
             assert_eq!(address.query(), query);
@@ -255,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_left_out() {
-        let query = "verdict=x&column=-1&score-from=abc&score-to=NaN&metadata=none&sort=best&after=7&hide=x&q=";
+        let query = "verdict=x&column=-1&score-from=abc&score-to=NaN&metadata=none&sort=best&after=7&hide=x&width=3&q=";
         assert_eq!(Address::read(&Fields::read(query)), Address::default());
     }
 }

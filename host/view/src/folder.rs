@@ -74,6 +74,13 @@ pub fn folder(
     let config = format!("{}/config", folder.at);
     let page = folder.page(&config, &HashMap::new(), "")?;
     folder.put("config.html", page.as_bytes())?;
+    let people = format!("{}/agreement", folder.at);
+    let page = folder.page(&people, &HashMap::new(), "")?;
+    folder.put("agreement.html", page.as_bytes())?;
+    let Reply::File(_, _, said) = folder.ask(&format!("{}/annotations.json", folder.at)) else {
+        return Err(FolderError::Page("there are no annotations".to_owned()));
+    };
+    folder.put("annotations.json", &said)?;
     Ok(folder.count)
 }
 
@@ -185,6 +192,8 @@ impl Folder<'_> {
         }
         match path {
             "/config" => Some("config.html".to_owned()),
+            "/agreement" => Some("agreement.html".to_owned()),
+            "/annotations.json" => Some("annotations.json".to_owned()),
             // Any place in a list is on one of its pages; the first one leads there.
             "" => Some("index.html".to_owned()),
             _ => None,

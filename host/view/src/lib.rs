@@ -35,6 +35,7 @@ mod pages;
 pub mod pairing;
 pub mod people;
 mod record;
+mod repeats;
 mod request;
 mod server;
 pub mod significance;

@@ -134,6 +134,17 @@ impl Attempt {
 }
 
 impl Record {
+    /// Which repeat of its test it is, in words.
+    pub(crate) fn repeat(&self) -> Option<String> {
+        let of = self.test_case["options"]["repeat"].as_u64();
+        let number = self.repeat_index + 1;
+        self.repeat_group.as_ref()?;
+        Some(match of.filter(|of| *of >= u64::from(number)) {
+            Some(of) => format!("repeat {number} of {of}"),
+            None => format!("repeat {number}"),
+        })
+    }
+
     /// Of the text in the store; one that is none is an error that says so.
     pub(crate) fn read(json: &str) -> Self {
         if !is_for_a_page(json) {

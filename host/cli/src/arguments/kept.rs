@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::numbers::{min_pass_rate, percent, whole};
+use super::numbers::{min_metric, min_pass_rate, percent, whole};
 use super::{Eval, NEWEST, elsewhere, help};
 use crate::failure::Failure;
 
@@ -52,12 +52,15 @@ impl Export {
 #[derive(Debug, Args)]
 #[command(after_help = help::IMPORT)]
 pub(crate) struct Import {
-    /// A results file: .json (this program's or promptfoo's, version 3) or .jsonl
+    /// A results file: .json (this program's or promptfoo's, version 3) or .jsonl; or what people said, .json or .csv
     #[arg(required_unless_present = "from_promptfoo")]
     pub(crate) file: Option<PathBuf>,
     /// Keep the runs of promptfoo's database: of DIR, or of PROMPTFOO_CONFIG_DIR, or of ~/.promptfoo
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with_all = ["file", "new_id"])]
     pub(crate) from_promptfoo: Option<Vec<PathBuf>>,
+    /// Keep what people said of the cases of RUN: FILE is what the viewer saves, or CSV with the columns test, column, thumb, score, label, comment
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["from_promptfoo", "new_id", "force"])]
+    pub(crate) into: Option<String>,
     /// Give the run a new id instead of the one that the file has
     #[arg(long)]
     pub(crate) new_id: bool,
@@ -88,6 +91,9 @@ pub(crate) struct Merge {
     /// End with exit code 0 if at least PERCENT of the cases pass [default: as the parts were run]
     #[arg(long, value_name = "PERCENT", value_parser = min_pass_rate)]
     pub(crate) min_pass_rate: Option<f64>,
+    /// End with exit code 0 if the mean of the metric NAME is at least N in every column; repeatable
+    #[arg(long, value_name = "NAME=N", value_parser = min_metric)]
+    pub(crate) min_metric: Vec<(String, f64)>,
     /// Show the summary without the table
     #[arg(long)]
     pub(crate) no_table: bool,

@@ -29,6 +29,17 @@ pub(super) fn min_pass_rate(text: &str) -> Result<f64, &'static str> {
     runner_config::pass_rate(percent).map_err(|_| wrong)
 }
 
+/// A metric and what its mean must be at least.
+pub(super) fn min_metric(text: &str) -> Result<(String, f64), &'static str> {
+    let wrong = "not a metric and a number, for example accuracy=0.9";
+    let (name, least) = text.rsplit_once('=').ok_or(wrong)?;
+    let least: f64 = least.trim().parse().map_err(|_| wrong)?;
+    let is_metric = !name.trim().is_empty() && least.is_finite();
+    is_metric
+        .then(|| (name.trim().to_owned(), least))
+        .ok_or(wrong)
+}
+
 /// Percent from 0 to 100; a sign for it may stand behind.
 pub(super) fn percent(text: &str) -> Option<f64> {
     let number = text.trim().trim_end_matches('%').trim_end();
@@ -58,6 +69,14 @@ pub(super) fn age(text: &str) -> Result<Duration, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_least_of_a_metric_is_a_name_and_a_number() {
+        assert_eq!(min_metric("a=b=0.9"), Ok(("a=b".to_owned(), 0.9)));
+        for text in ["accuracy", "=1", "a=", "a=x", "a=NaN", "a=inf"] {
+            assert!(min_metric(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn an_age_is_a_number_with_a_unit() {

@@ -35,6 +35,7 @@ impl Eval {
             output: list(self.output, before.output),
             baseline: self.baseline.or(before.baseline),
             min_pass_rate: self.min_pass_rate.or(before.min_pass_rate),
+            min_metric: list(self.min_metric, before.min_metric),
             csv_raw,
             no_csv_raw: self.no_csv_raw,
             dry_run: self.dry_run,

@@ -181,6 +181,7 @@ pub(super) fn with_value(flag: &clap::Arg) -> String {
     let value = match name {
         _ if !flag.get_action().takes_values() => "",
         "var" | "tag" | "filter-metadata" => "=a=b",
+        "min-metric" => "=a=0.5",
         "filter-range" => "=1:",
         "shard" => "=1/2",
         _ => "=2",

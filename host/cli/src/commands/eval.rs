@@ -246,6 +246,7 @@ fn overrides(
         tags: texts(&arguments.tag),
         budget: arguments.spending.budget(),
         min_pass_rate: arguments.min_pass_rate,
+        min_metrics: arguments.min_metric.clone(),
         ..inputs(&arguments.inputs, setting, files_read)?
     })
 }

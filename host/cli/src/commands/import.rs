@@ -4,6 +4,7 @@
 //! database, so a broken file leaves nothing behind. Both times row by row, whatever its size.
 //! An imported run is shown, compared and exported like any other. It has no identities of its
 //! cases, so nothing in it is ever taken for work that a run here has done already.
+//! What people said of a run's cases is imported into that run (`said`).
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -34,6 +35,7 @@ use crate::visible;
 mod file;
 mod promptfoo;
 mod row;
+mod said;
 
 pub(super) use file::ResultsFile;
 
@@ -61,6 +63,9 @@ pub(super) struct Survey {
 /// Imports a file, or what promptfoo has kept.
 pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
     match &arguments.file {
+        Some(file) if arguments.into.is_some() || said::is_said(&setting.cwd.join(file)) => {
+            said::run(file, arguments, setting)
+        }
         Some(file) => of_file(file, arguments, setting),
         None => promptfoo::run(arguments, setting),
     }

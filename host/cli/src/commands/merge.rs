@@ -68,7 +68,7 @@ pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
     }
     let store = setting.store()?;
     let baseline = diff::baseline(&store, arguments.baseline.as_deref())?;
-    let asked = asked(&parts, arguments.min_pass_rate);
+    let asked = asked(&parts, arguments);
     let id = id_of(&parts, &asked)?;
     if is_kept(&store, &id)? {
         let said = format!("these files are merged already, as {id}");
@@ -188,9 +188,12 @@ fn missing(index: u32, count: u32) -> Failure {
 }
 
 /// What the run has to come to: what was asked of the parts, or what is asked now.
-fn asked(parts: &[Part], min_pass_rate: Option<f64>) -> Thresholds {
+fn asked(parts: &[Part], arguments: &Merge) -> Thresholds {
     let mut asked = thresholds::asked(&parts[0].file.stats["thresholds"]);
-    asked.pass_rate = min_pass_rate.or(asked.pass_rate);
+    asked.pass_rate = arguments.min_pass_rate.or(asked.pass_rate);
+    for (name, least) in &arguments.min_metric {
+        asked.ask(name, *least);
+    }
     asked
 }
 

@@ -6,6 +6,7 @@
 
 use super::reading::Document;
 use crate::model::Findings;
+use crate::overrides::Overrides;
 use crate::plan::{MetricThreshold, Thresholds};
 use crate::read::entry::Entry;
 
@@ -29,12 +30,15 @@ pub fn pass_rate(percent: f64) -> Result<f64, &'static str> {
     }
 }
 
-/// The run's: what the flag says, then what the configs say, the first of them first.
-pub(crate) fn of_run(flag: Option<f64>, documents: &[Document<'_>]) -> Thresholds {
+/// The run's: what flags say, then what the configs say, the first of them first.
+pub(crate) fn of_run(flags: &Overrides, documents: &[Document<'_>]) -> Thresholds {
     let mut thresholds = Thresholds {
-        pass_rate: flag,
+        pass_rate: flags.min_pass_rate,
         metrics: Vec::new(),
     };
+    for (name, least) in &flags.min_metrics {
+        thresholds.ask(name, *least);
+    }
     for document in documents {
         if let Some(entry) = document.root.get("thresholds") {
             read(&entry, &mut thresholds, document.reading.findings);

@@ -13,6 +13,21 @@ pub struct Thresholds {
     pub metrics: Vec<MetricThreshold>,
 }
 
+impl Thresholds {
+    /// Asks that the mean of a metric is at least so much, instead of what was asked of it.
+    pub fn ask(&mut self, metric: &str, least: f64) {
+        let asked = MetricThreshold {
+            name: metric.to_owned(),
+            min: Some(least),
+            max: None,
+        };
+        match self.metrics.iter_mut().find(|it| it.name == metric) {
+            Some(before) => *before = asked,
+            None => self.metrics.push(asked),
+        }
+    }
+}
+
 /// What the mean of a metric must be, in every column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricThreshold {

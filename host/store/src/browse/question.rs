@@ -116,6 +116,19 @@ pub(super) struct Question {
 
 impl Question {
     /// Makes a place for a value.
+    /// That a person said this.
+    fn said(&mut self, term: &str) -> String {
+        let mut like = String::from("%");
+        for sign in term.chars() {
+            if matches!(sign, '%' | '_' | '\\') {
+                like.push('\\');
+            }
+            like.push(sign);
+        }
+        let like = self.value(like + "%");
+        format!("ifnull(label, '') || ' ' || ifnull(comment, '') LIKE {like} ESCAPE '\\'")
+    }
+
     fn value(&mut self, value: impl Into<Value>) -> String {
         self.values.push(value.into());
         format!("?{}", self.values.len())
@@ -245,8 +258,15 @@ impl Question {
         }
         if let Some(words) = wanted.text.as_deref().and_then(match_of) {
             let words = self.value(words);
+            let said = wanted.text.as_deref().unwrap_or_default();
+            let said: Vec<String> = terms(said)
+                .iter()
+                .map(|(term, _)| self.said(term))
+                .collect();
             among(format!(
-                "SELECT rowid FROM lookup.words WHERE words MATCH {words}"
+                "SELECT rowid FROM lookup.words WHERE words MATCH {words} UNION \
+                 SELECT record FROM rows JOIN annotations USING (run, row_id) WHERE run = ?1 AND {}",
+                said.join(" AND ")
             ));
         }
         if wanted.answers_differ {
@@ -276,17 +296,27 @@ fn other_of_the_test(what: &str) -> String {
 /// Words in the language of the full-text index: each is a beginning of a word, several in
 /// quotation marks a phrase. Everything else that the language knows is taken as text.
 fn match_of(text: &str) -> Option<String> {
+    let matches = |(term, is_phrase): (&str, bool)| {
+        let more = if is_phrase { "" } else { "*" };
+        format!("\"{term}\"{more}")
+    };
+    let terms: Vec<String> = terms(text).into_iter().map(matches).collect();
+    (!terms.is_empty()).then(|| terms.join(" "))
+}
+
+/// Words, and phrases in quotation marks.
+fn terms(text: &str) -> Vec<(&str, bool)> {
     let mut terms = Vec::new();
     for (idx, part) in text.split('"').enumerate() {
         if idx % 2 == 1 && !part.trim().is_empty() {
-            terms.push(format!("\"{part}\""));
+            terms.push((part, true));
         } else {
-            terms.extend(part.split_whitespace().map(|word| format!("\"{word}\"*")));
+            terms.extend(part.split_whitespace().map(|word| (word, false)));
         }
     }
     // A term without a letter or figure is nothing to the index, and would be an error alone.
-    terms.retain(|term| term.contains(char::is_alphanumeric));
-    (!terms.is_empty()).then(|| terms.join(" "))
+    terms.retain(|(term, _)| term.contains(char::is_alphanumeric));
+    terms
 }
 
 #[cfg(test)]

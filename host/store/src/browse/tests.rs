@@ -368,6 +368,28 @@ fn figures_are_those_of_the_rows() {
     );
 }
 
+/// Each word of it, beside what the records say.
+#[test]
+fn a_search_finds_what_people_say() {
+    let fresh = fresh();
+    let said = Annotation {
+        comment: Some("wrong".to_owned()),
+        label: Some("100 %".to_owned()),
+        ..Annotation::default()
+    };
+    fresh
+        .store
+        .annotate("run", [("case-3-1", &said)], 1)
+        .unwrap();
+    catch_up(&fresh);
+    for words in ["wrong", "wro \"wrong\"", "WRONG 100"] {
+        assert_eq!(found(&fresh, &text(words)), [3], "{words}");
+    }
+    for words in ["wrong other", "wr_ng%", "100%"] {
+        assert_eq!(found(&fresh, &text(words)), [], "{words}");
+    }
+}
+
 #[test]
 fn what_people_say_belongs_to_an_answer_and_goes_with_its_run() {
     let fresh = fresh();

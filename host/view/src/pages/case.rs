@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maud::{Markup, html};
-use runner_store::{Annotation, From, Row, RunHead, StoreError};
+use runner_store::{Annotation, Row, RunHead, StoreError};
 use runner_telling::{figures, visible};
 use serde_json::{Map, Value};
 
@@ -46,7 +46,7 @@ pub(super) fn page(
         &format!("{} of {}", heading(&row), name(&run)),
         &html! {
             p.crumbs {
-                a rel="up" href={ (at) (address.at(From::Start).query()) } { (name(&run)) }
+                a rel="up" href={ (at) (address.at(address.page_of(test)).query()) "#cases" } { (name(&run)) }
             }
             (content(&Parts {
                 columns: &columns,
@@ -137,9 +137,7 @@ fn facts(row: &Row, record: &Record) -> Vec<String> {
         );
         facts.extend(requests(response));
     }
-    if record.repeat_index > 0 {
-        facts.push(format!("repeat {}", record.repeat_index + 1));
-    }
+    facts.extend(record.repeat());
     facts
 }
 

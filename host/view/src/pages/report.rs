@@ -201,7 +201,7 @@ impl Page {
                         p.count role="status" #count {}
                         p.note #left-out hidden {}
                         div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
-                            table.matrix.many[columns.len() > 3] { thead { (matrix::head(columns, &shown, Some(&sums))) } tbody #tests {} }
+                            table.matrix.many[columns.len() > 3] { thead { (matrix::head(columns, &shown, Some(&sums), &[])) } tbody #tests {} }
                         }
                         p.hint { "Tests and columns are counted from 0." }
                         nav.pages #pages aria-label="Pages" {}

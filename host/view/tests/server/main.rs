@@ -460,6 +460,12 @@ fn a_comparison_says_what_changed_and_which_cases_are_flaky() {
         }
         writer.flush().unwrap();
     }
+    served.get("/runs/run-4?only=flaky");
+    let told = "Repeats: 1 of 1 test flaky; pass^2 0.0 %";
+    let figures = served.get("/runs/run-4/figures");
+    assert!(figures.contains(told), "{figures}");
+    let case = served.get("/runs/run-4/cases/1/0");
+    assert!(case.contains("repeat 2"), "{case}");
     let page = served.get("/compare?run=run-3&run=run-4");
     let prompt = "<b>prompt</b> p: <del>Say {{x}}</del> → <ins>Say &lt;i&gt;{{x}}</ins>";
     assert!(page.contains(prompt), "{page}");

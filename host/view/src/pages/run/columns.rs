@@ -8,7 +8,9 @@ use runner_store::{Outcome, RunInfo, StoreError};
 use runner_telling::{figures, visible};
 
 use super::super::{bar, line, score};
+use crate::address::segment;
 use crate::left::Left;
+use crate::repeats::Repeats;
 use crate::site::{Column, LookedUp, Site};
 use crate::sums::{Sums, Tally};
 
@@ -25,7 +27,28 @@ pub(super) fn figures(
     columns: &[Column],
 ) -> Result<Markup, StoreError> {
     let sums = site.sums(run)?;
-    Ok(html! { (table(&sums, columns)) (metrics(site, run, columns)?) })
+    Ok(html! { (table(&sums, columns)) (repeats(site, run)?) (metrics(site, run, columns)?) })
+}
+
+/// Whether tests that ran several times came out the same.
+fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
+    if site.look_up(run) != Ok(LookedUp::Ready) {
+        return Ok(html! {});
+    }
+    let (all, columns) = Repeats::of(&site.store, &run.id)?;
+    let share = |it: &Repeats| figures::share(it.pass_hat);
+    Ok(html! {
+        @if all.tests > 0 {
+            p {
+                "Repeats: " (figures::count(all.flaky)) " of " (figures::counted(all.tests, "test", "tests")) " flaky; "
+                "pass^" (all.k) " " (share(&all)) ", the share that passes " (all.k) " times in a row"
+                @if columns.len() > 1 {
+                    " (" @for (at, (column, of)) in columns.iter().enumerate() { @if at > 0 { ", " } "column " (column) ": " (share(of)) } ")"
+                }
+                ". " @if all.flaky > 0 { a href={ "/runs/" (segment(&run.id)) "?only=flaky#cases" } { "Show those that are flaky" } }
+            }
+        }
+    })
 }
 
 /// A row for each column.

@@ -44,6 +44,7 @@ pub(super) fn form(
                     label { input type="checkbox" name="verdict" value=(outcome.as_str()) checked[wanted.outcomes.contains(&outcome)]; " " (word(outcome)) }
                 }
             }
+            @for (column, pixels) in &address.widths { input type="hidden" name="width" value={ (column) ":" (pixels) }; }
             label { span { "Sort" } select name="sort" {
                 @for (value, label, order) in ORDERS { option value=(value) selected[order == address.order] { (label) } }
             } }

@@ -79,7 +79,7 @@ pub(super) fn render(
         @if body.is_empty() { p.empty { "No test matches." } } @else {
             div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
                 table.matrix.many[shown.len() > 3] {
-                    thead { (head(columns, &shown, sums)) }
+                    thead { (head(columns, &shown, sums, &address.widths)) }
                     tbody { @for row in body { (row) } }
                 }
             }
@@ -91,11 +91,17 @@ pub(super) fn render(
 }
 
 /// The row of the columns' names.
-pub(in crate::pages) fn head(columns: &[Column], shown: &[u32], sums: Option<&Sums>) -> Markup {
+pub(in crate::pages) fn head(
+    columns: &[Column],
+    shown: &[u32],
+    sums: Option<&Sums>,
+    widths: &[(u32, u16)],
+) -> Markup {
+    let width = |column: u32| widths.iter().find(|it| it.0 == column).map(|it| it.1);
     html! {
         tr {
             th.number scope="col" title="counted from 0" { "#" } th scope="col" { "Test" }
-            @for column in shown { th scope="col" { div.size { (title(columns, *column as usize)) (rate(sums, *column)) } } }
+            @for column in shown { th scope="col" { div.size data-size=(column) data-width=[width(*column)] { (title(columns, *column as usize)) (rate(sums, *column)) } } }
         }
     }
 }
@@ -125,6 +131,7 @@ fn rate(sums: Option<&Sums>, column: u32) -> Markup {
 pub(in crate::pages) fn test_head(record: &Record) -> Markup {
     let rest = record.vars.len().saturating_sub(MOST);
     html! {
+        @if let Some(repeat) = record.repeat() { p.hint { (repeat) } }
         @if let Some(description) = record.description() { p.description { (line(&visible::cut(description, 300))) } }
         dl.vars { @for (name, value) in record.vars.iter().take(MOST) {
             dt { (line(name)) } dd { (line(&visible::cut(&text_of(value), VARIABLE))) }

@@ -10,16 +10,19 @@
 //! the text as rendered. Where it is not (`{{ block | truncate }}`), what the tag printed is one mixed text:
 //! good for a string, and an error where it may be more.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
 use crate::MAX_TEXT;
 use crate::render::{Escape, Level, Printed};
+
+mod strings;
+
+pub use strings::Strings;
+use strings::{is_scalar, outside_of_strings, within_quotes};
 
 /// A text with marks, and what was set aside.
 #[derive(Debug)]
@@ -30,6 +33,8 @@ pub struct Apart {
     bare: Vec<bool>,
     /// Whether a value that was printed is empty.
     has_empty: bool,
+    /// How it begins, with the marks of words.
+    begin: String,
 }
 
 /// A value can't be told from the words around it.
@@ -54,6 +59,8 @@ struct Aside {
     start: String,
     texts: Vec<Kept>,
     bytes: usize,
+    /// How many words and numbers were printed that were not set aside.
+    plain: usize,
 }
 
 /// A text that was set aside.
@@ -71,6 +78,12 @@ enum Kind {
     /// Values and words of the template in one, since the template changed them together.
     Mixed,
 }
+
+/// Words and numbers that are told from the template's own words, since they may begin a text.
+const PLAIN: usize = 8;
+
+/// Characters with which a text begins.
+const BEGIN: usize = 16;
 
 /// Behind the number.
 const END: char = '\u{e001}';
@@ -125,9 +138,13 @@ impl Apart {
         let marked = marked
             .replace(&aside.empty(), "")
             .replace(&aside.block(), "");
+        let begin = marked.trim_start();
+        let begin = begin.chars().take(BEGIN).collect();
+        let marked = marked.replace(&aside.plain(), "");
         Ok((aside.bytes <= MAX_TEXT).then(|| Self {
             bare: aside.bare(&marked),
             has_empty,
+            begin,
             marked,
             aside,
         }))
@@ -185,7 +202,7 @@ impl Apart {
             let ends = kept.text.contains(['&', ';']);
             match kept.kind {
                 Kind::Mixed if ends || field.is_json => return None,
-                Kind::Value if field.is_json && field.strings.inside => {
+                Kind::Value if field.is_json && field.strings.is_inside() => {
                     let text = within_quotes(&kept.text);
                     filled.extend(utf8_percent_encode(&text, NON_ALPHANUMERIC));
                 }
@@ -201,7 +218,7 @@ impl Apart {
 
     /// Whether the template itself begins the text so, and no value of it.
     pub fn begins(&self, start: &str) -> bool {
-        self.marked.trim_start().starts_with(start)
+        self.begin.starts_with(start)
     }
 
     /// The text with its marks.
@@ -238,7 +255,7 @@ impl Apart {
             strings.pass(before);
             filled.push_str(before);
             let Some(kept) = kept else { continue };
-            if strings.inside {
+            if strings.is_inside() {
                 filled.push_str(&within_quotes(&kept.text));
             } else if kept.kind == Kind::Mixed && !is_scalar(&kept.text) {
                 return None;
@@ -275,6 +292,7 @@ impl Aside {
             start: format!("\u{e000}{secret}\u{e000}"),
             texts: Vec::new(),
             bytes: 0,
+            plain: 0,
         }
     }
 
@@ -288,6 +306,11 @@ impl Aside {
         format!("{}e{END}", self.start)
     }
 
+    /// What tells that a word or a number comes that was printed.
+    fn plain(&self) -> String {
+        format!("{}p{END}", self.start)
+    }
+
     /// Sets a value aside and gives its mark; of a word or a number there is no need.
     fn keep_unless_plain(&mut self, printed: &Printed<'_>) -> Option<String> {
         if printed.text.is_empty() {
@@ -299,7 +322,11 @@ impl Aside {
         } else {
             Kind::Value
         };
-        (!printed.text.bytes().all(is_plain)).then(|| self.keep(printed.text, kind))
+        if printed.text.bytes().all(is_plain) {
+            self.plain += 1;
+            return (self.plain <= PLAIN).then(|| self.plain() + printed.text);
+        }
+        Some(self.keep(printed.text, kind))
     }
 
     fn keep(&mut self, text: &str, kind: Kind) -> String {
@@ -366,21 +393,6 @@ impl Aside {
     }
 }
 
-/// A text as it stands between the quotes of a JSON string.
-fn within_quotes(text: &str) -> Cow<'_, str> {
-    let is_changed = |sign: char| matches!(sign, '"' | '\\' | '\0'..='\x1f');
-    if !text.contains(is_changed) {
-        return Cow::Borrowed(text);
-    }
-    let json = Json::from(text).to_string();
-    Cow::Owned(json[1..json.len() - 1].to_owned())
-}
-
-/// Whether a text is one JSON value that has no parts.
-fn is_scalar(text: &str) -> bool {
-    !text.trim_start().starts_with(['[', '{']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
-}
-
 /// A field of a form, as far as it was read.
 #[derive(Default)]
 struct Field {
@@ -411,41 +423,6 @@ impl Field {
                 _ => {}
             }
         }
-    }
-}
-
-/// What is no string's, of a text that is JSON.
-fn outside_of_strings(json: &str) -> impl Iterator<Item = char> {
-    let mut strings = Strings::default();
-    json.chars()
-        .filter(move |sign| strings.step(*sign) && !sign.is_whitespace())
-}
-
-/// Where the strings of a JSON text are.
-#[derive(Default)]
-struct Strings {
-    inside: bool,
-    escaped: bool,
-}
-
-impl Strings {
-    /// Passes a part of it.
-    fn pass(&mut self, part: &str) {
-        for sign in part.chars() {
-            self.step(sign);
-        }
-    }
-
-    /// Passes a character, and says whether it belongs to no string; their quotes do not.
-    fn step(&mut self, sign: char) -> bool {
-        let was_inside = self.inside;
-        match sign {
-            _ if self.escaped => self.escaped = false,
-            '\\' => self.escaped = self.inside,
-            '"' => self.inside = !self.inside,
-            _ => {}
-        }
-        !was_inside || !self.inside
     }
 }
 

@@ -35,7 +35,7 @@ mod tokens;
 mod tree;
 mod value;
 
-pub use apart::{Apart, Mixed};
+pub use apart::{Apart, Mixed, Strings};
 pub use error::Error;
 pub use filters::{indented, is_filter, plain_numbers};
 pub use meter::{Allowance, Limits};

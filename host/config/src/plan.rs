@@ -463,6 +463,17 @@ pub struct Case {
     pub column: Arc<Column>,
 }
 
+/// What a function made of a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MadePrompt {
+    /// The text; of messages, or another value, its JSON.
+    pub text: String,
+    /// Whether it is a text that the function wrote.
+    pub is_text: bool,
+    /// Options for the provider.
+    pub config: Map<String, Value>,
+}
+
 /// A prompt with its variables filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {

@@ -14,7 +14,7 @@ use crate::template::{Piece, is_plain, pieces};
 pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// Ends of names (lower case, without `_` and `-`) of keys that hold secrets.
-const SECRET_ENDS: [&str; 9] = [
+const SECRET_ENDS: [&str; 11] = [
     "accesskey",
     "accesskeyid",
     "apikey",
@@ -24,19 +24,19 @@ const SECRET_ENDS: [&str; 9] = [
     "token",
     "authorization",
     "privatekey",
+    "passphrase",
+    "bearer",
 ];
 
 /// More ends of names of *variables* that hold secrets. Keys of a config are named like this for
 /// other reasons (`metadataKey`).
-const SECRET_VARIABLE_ENDS: [&str; 9] = [
+const SECRET_VARIABLE_ENDS: [&str; 7] = [
     "key",
     "auth",
-    "bearer",
     "cookie",
     "credential",
     "credentials",
     "pass",
-    "passphrase",
     "pwd",
 ];
 
@@ -173,8 +173,9 @@ fn hide(value: &mut Value, around: Standing) {
                     in_provider: around.in_provider || is_config || PROVIDERS.contains(&&**key),
                     text: match &**key {
                         "request" if around.in_provider => Some(TextOf::Request),
-                        "body" if around.in_provider => Some(TextOf::Body),
-                        _ => None,
+                        "body" | "transformRequest" if around.in_provider => Some(TextOf::Body),
+                        // The texts of a body that is an object.
+                        _ => around.text.filter(|it| matches!(it, TextOf::Body)),
                     },
                     sent: fields.map(|(_, tells)| *tells),
                     described: key == "properties",
@@ -352,7 +353,8 @@ mod tests {
                     "body": format!("{{\"api_key\": \"{secret}\", \"q\": \"{{{{ q }}}}\", \"a\\\"token\" : \"{secret}{{{{e}}}}\", \"token\": 5}}"),
                     "request": format!("POST /y;token={secret}?a=1 HTTP/1.1\nX-Auth-Token: {secret}{{{{e}}}}\n\n{{\"api_key\":\"{secret}\"}}"),
                 },
-            }, {"id": "x", "config": {"body": format!("model=m&api_key={secret}&q={{{{q}}}}")}}],
+            }, {"id": "x", "config": {"body": format!("model=m&api_key={secret}&q={{{{q}}}}")}},
+            {"id": "x", "config": {"transformRequest": format!("{{\"api_key\": \"{secret}\"}}"), "body": {"s": format!("{{\"password\": \"{secret}\"}}"), "passphrase": secret}}}],
             "tests": [{"assert": [{"type": "webhook", "value": format!("http://h/w?token={secret}")}, {"type": "contains", "value": "http://h/w?token=a"}]}]})
         };
         assert_eq!(redacted(provider("s3")), provider(HIDDEN));

@@ -23,10 +23,10 @@ pub use custom::FilterCall;
 pub(crate) use custom::{FilterScripts, Results, for_data};
 pub(crate) use kept::Kept;
 pub(crate) use prepared::{Prepared, PromptContent, YAML_CHAT, read_chat};
-pub(crate) use runner_template::Mixed;
 pub(crate) use runner_template::{
     MAX_TEXT, Piece, is_filter, is_plain, pieces, text_of, tolerates_nothing, words,
 };
+pub(crate) use runner_template::{Mixed, Strings};
 
 /// Why a template gives no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +50,12 @@ pub enum RenderError {
     /// A prompt that looks like a chat, to which a value may have added messages.
     #[error("the prompt looks like a chat, but {0}")]
     Mixed(#[from] Mixed),
+    /// A text that a function made, to which a value may have added messages.
+    #[error(
+        "the prompt that a function made looks like a chat, but a variable's value is not whole in any of its messages; \
+        let the function give the list of messages itself, and no text of it"
+    )]
+    Broken,
 }
 
 /// A template with what it sees besides variables.

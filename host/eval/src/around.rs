@@ -176,8 +176,8 @@ pub(crate) async fn rendered(
         Some(script) => {
             let arguments = [argument("context", prompt_context(case))];
             let given = scope.make(script, &arguments, identity).await?;
-            let (text, config) = made::prompt(given).map_err(|why| failure(script, &why))?;
-            let render = |case: &Case| case.render_made(&text, config.clone());
+            let made = made::prompt(given).map_err(|why| failure(script, &why))?;
+            let render = |case: &Case| case.render_made(&made);
             scope.filled(case, identity, render).await?
         }
     };

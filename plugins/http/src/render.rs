@@ -67,14 +67,27 @@ impl Filler {
     }
 
     /// A JSON value with the templates in its strings filled. A string that becomes a JSON
-    /// object, array or string is one: that is how a chat goes into a body.
+    /// object, array or string is one: that is how a chat goes into a body. No variable makes it one but with
+    /// all of it, nor adds to it.
     pub(crate) fn value(&self, what: &str, value: &Value) -> Result<Value, Error> {
         Ok(match value {
             Value::String(template) => {
                 let text = self.text(what, template)?;
-                let looks_like_json = text.trim_start().starts_with(['{', '[', '"']);
-                let read = looks_like_json.then(|| serde_json::from_str(&text).ok());
-                read.flatten().unwrap_or(Value::String(text))
+                if is_plain(template) {
+                    return Ok(as_json(text));
+                }
+                let Some(begin) = text.trim_start().get(..1) else {
+                    return Ok(Value::String(text));
+                };
+                if !["{", "[", "\""].contains(&begin) {
+                    return Ok(Value::String(text));
+                }
+                let apart = self.apart(what, template, &text)?;
+                if apart.is_one_value() || apart.begins(begin) {
+                    meant(what, text, &apart)?
+                } else {
+                    Value::String(text)
+                }
             }
             Value::Array(items) => {
                 let items = items.iter().map(|item| self.value(what, item));
@@ -101,14 +114,7 @@ impl Filler {
             return Ok(Value::String(text));
         }
         let apart = self.apart(what, template, &text)?;
-        let text = if apart.is_one_value() {
-            text
-        } else {
-            let meant = apart.json(&text, is_json_lines);
-            meant.map_err(|_| mixed(what))?.unwrap_or(text)
-        };
-        let read = serde_json::from_str(&text).ok();
-        Ok(read.unwrap_or(Value::String(text)))
+        meant(what, text, &apart)
     }
 
     /// A text with its variables apart.
@@ -131,6 +137,22 @@ impl Filler {
 fn is_json_lines(text: &str) -> bool {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     values.all(|value| value.is_ok())
+}
+
+/// What a text is that begins like JSON: that, unless a variable broke it or added to it; then what was meant.
+fn meant(what: &str, text: String, apart: &Apart) -> Result<Value, Error> {
+    if apart.is_one_value() {
+        return Ok(as_json(text));
+    }
+    let meant = apart.json(&text, is_json_lines);
+    Ok(as_json(meant.map_err(|_| mixed(what))?.unwrap_or(text)))
+}
+
+/// JSON if a text is that and begins like it, else the text.
+fn as_json(text: String) -> Value {
+    let looks_like_json = text.trim_start().starts_with(['{', '[', '"']);
+    let read = looks_like_json.then(|| serde_json::from_str(&text).ok());
+    read.flatten().unwrap_or(Value::String(text))
 }
 
 fn mixed(what: &str) -> Error {
@@ -252,6 +274,8 @@ mod tests {
         let filler = Filler::new(Map::from_iter([
             ("no".to_owned(), json!(false)),
             ("q".to_owned(), json!("x\",\"model\":\"dear")),
+            ("o".to_owned(), json!("{\"a\":\"")),
+            ("o2".to_owned(), json!("{\"b\": 1}")),
         ]));
         let expected = json!({"model": "m", "q": "x\",\"model\":\"dear"});
         for body in [
@@ -268,6 +292,21 @@ mod tests {
                 value.map_err(|error| error.message),
                 Ok(expected.clone()),
                 "{body}"
+            );
+        }
+        for (text, expected) in [
+            (r#"{"model":"m","q":"{{q}}"}"#, expected.clone()),
+            (
+                "{{o}} and {{q}}",
+                json!("{\"a\":\" and x\",\"model\":\"dear"),
+            ),
+            ("{{o2}}", json!({"b": 1})),
+        ] {
+            let body = json!({"payload": text});
+            let value = filler.value("body", &body);
+            assert_eq!(
+                value.map_err(|error| error.message),
+                Ok(json!({"payload": expected}))
             );
         }
         let lines = filler.loose("body", "{\"index\": 1}\n{\"q\": \"{{q}}\"}\n");

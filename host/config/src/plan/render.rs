@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::order::template_names;
 use super::variables::{MAX_LEFT, TooMuch, fill_late};
-use super::{Assertion, Case, FilterCall, Rendered, chat, weight};
+use super::{Assertion, Case, FilterCall, MadePrompt, Rendered, chat, weight};
 use crate::model::WEBHOOK;
 use crate::template::{
     Prepared, PromptContent, RenderError, Results, Sum, render_address, render_once,
@@ -66,19 +66,14 @@ impl Case {
         })
     }
 
-    /// Renders the prompt that a function made, filled in like one of the config, with the options that
-    /// it made for the provider. It may hold data, so it sees no `env`, and a text that is no
+    /// Renders the prompt that a function made, filled in like one of the config. It may hold data, so it sees no `env`, and a text that is no
     /// template after all stays as it is. So do tags that are an earlier answer's, or of a variable that
     /// is what it says.
     ///
     /// # Errors
     /// When the template can't be filled in, or is a chat in broken YAML.
-    pub fn render_made(
-        &self,
-        made: &str,
-        config: Map<String, Value>,
-    ) -> Result<Rendered, RenderError> {
-        let shielded = self.foreign().shield(made);
+    pub fn render_made(&self, made: &MadePrompt) -> Result<Rendered, RenderError> {
+        let shielded = self.foreign().shield(&made.text);
         let prepare = if self.column.prompt.escapes {
             Prepared::new
         } else {
@@ -89,9 +84,10 @@ impl Case {
             Some(Ok(prepared)) if self.has_filters(&prepared) => {
                 prepared.render(&self.scope, Some(&self.text_results))?
             }
-            Some(Ok(_) | Err(_)) | None => (made.to_owned(), PromptContent::Open),
+            Some(Ok(_) | Err(_)) | None => (made.text.clone(), PromptContent::Open),
         };
-        let content = if self.column.prompt.escapes && passed_on::begins(made, &self.scope)? {
+        let may_break = made.is_text && self.column.prompt.escapes;
+        let content = if may_break && passed_on::begins(&made.text, &self.scope)? {
             PromptContent::Text
         } else {
             content
@@ -100,7 +96,7 @@ impl Case {
         Ok(Rendered {
             text,
             messages,
-            config,
+            config: made.config.clone(),
         })
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Pure. An error is one line about the value; whose it is, the caller says.
 
+use runner_config::plan::MadePrompt;
 use serde_json::{Map, Value};
 
 /// What `null` and `undefined` are to whoever asked for something.
@@ -52,23 +53,28 @@ pub(crate) fn var(given: Option<Value>) -> Result<Value, String> {
     }
 }
 
-/// A prompt: its text and options for the provider. A text is the prompt; an object with
-/// `prompt` says both; any other object, or a list, is a chat.
-pub(crate) fn prompt(given: Option<Value>) -> Result<(String, Map<String, Value>), String> {
+/// A prompt with options for the provider. A text is the prompt; an object with `prompt` says both; any
+/// other object, or a list, is a chat.
+pub(crate) fn prompt(given: Option<Value>) -> Result<MadePrompt, String> {
+    let made = |text, is_text| MadePrompt {
+        text,
+        is_text,
+        config: Map::new(),
+    };
     match given {
-        Some(Value::String(text)) => Ok((text, Map::new())),
-        Some(Value::Object(mut made)) if made.contains_key("prompt") => {
-            let (text, _) = prompt(made.remove("prompt"))?;
-            match made.remove("config") {
-                Some(Value::Object(config)) => Ok((text, config)),
-                None | Some(Value::Null) => Ok((text, Map::new())),
+        Some(Value::String(text)) => Ok(made(text, true)),
+        Some(Value::Object(mut fields)) if fields.contains_key("prompt") => {
+            let made = prompt(fields.remove("prompt"))?;
+            match fields.remove("config") {
+                Some(Value::Object(config)) => Ok(MadePrompt { config, ..made }),
+                None | Some(Value::Null) => Ok(made),
                 other => Err(format!(
                     "the code's `config` must be an object, not {}",
                     word(other.as_ref())
                 )),
             }
         }
-        Some(chat @ (Value::Array(_) | Value::Object(_))) => Ok((chat.to_string(), Map::new())),
+        Some(chat @ (Value::Array(_) | Value::Object(_))) => Ok(made(chat.to_string(), false)),
         other => Err(format!(
             "the code must give a prompt (a text, a list of messages, or {{ prompt, config }}), not {}",
             word(other.as_ref())
@@ -142,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_prompt_is_a_text_a_chat_or_both_with_options() {
-        let text = |given: Value| prompt(Some(given)).map(|(text, config)| (text, json!(config)));
+        let text = |given: Value| prompt(Some(given)).map(|it| (it.text, json!(it.config)));
         let cases = [
             (json!("hi"), "hi", json!({})),
             (json!([{"role": "user"}]), r#"[{"role":"user"}]"#, json!({})),

@@ -209,3 +209,57 @@ fn rows_that_belong_to_many_runs_are_read_once_or_refused() {
     let refused = (0..2000).map(read).find_map(Result::err);
     assert!(matches!(refused, Some(StoreError::Swollen { .. })));
 }
+
+/// SQLite follows what a page names, as often as it is named: a file of 5 KB had 7 * 10^14 rows.
+#[test]
+fn a_page_that_is_named_twice_is_read_by_nobody() {
+    const PAGE: usize = 512;
+    let tables = "PRAGMA page_size = 512; CREATE TABLE evals (id TEXT, created_at INTEGER); \
+                  CREATE TABLE eval_results (id TEXT, eval_id TEXT); INSERT INTO eval_results VALUES ('r', 'e');";
+    let (_keep, path) = made(tables);
+    assert!(PromptfooFile::open(&path).is_ok());
+    let root: u32 = Connection::open(&path)
+        .and_then(|file| {
+            let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'eval_results'";
+            file.query_row(sql, [], |row| row.get(0))
+        })
+        .expect("a table");
+    let mut file = fs::read(&path).expect("read");
+    let at = (root as usize - 1) * PAGE;
+    let leaf = file[at..at + PAGE].to_vec();
+    file.extend(leaf);
+    let pages = (file.len() / PAGE) as u32;
+    file[28..32].copy_from_slice(&pages.to_be_bytes());
+    // An interior page with one cell: the page to its left, and to its right, is the leaf.
+    let mut interior = [0; PAGE];
+    interior[0] = 5;
+    interior[3..5].copy_from_slice(&1_u16.to_be_bytes());
+    interior[5..7].copy_from_slice(&(PAGE as u16 - 5).to_be_bytes());
+    interior[8..12].copy_from_slice(&pages.to_be_bytes());
+    interior[12..14].copy_from_slice(&(PAGE as u16 - 5).to_be_bytes());
+    interior[PAGE - 5..PAGE - 1].copy_from_slice(&pages.to_be_bytes());
+    interior[PAGE - 1] = 1;
+    file[at..at + PAGE].copy_from_slice(&interior);
+    fs::write(&path, &file).expect("written");
+    let refused = PromptfooFile::open(&path);
+    assert!(
+        matches!(refused, Err(StoreError::Damaged { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_column_that_is_worked_out_and_must_be_something_is_refused() {
+    let large = "hex(zeroblob(30000000))";
+    for more in [
+        format!(", c TEXT NOT NULL AS ({large}))"),
+        format!(", c TEXT AS ({large})) STRICT"),
+    ] {
+        let tables = format!(
+            "CREATE TABLE evals (id TEXT, created_at INTEGER{more}; CREATE TABLE eval_results (id TEXT, eval_id TEXT);"
+        );
+        let (_keep, path) = made(&tables);
+        let refused = PromptfooFile::open(&path);
+        assert!(matches!(refused, Err(StoreError::Foreign { .. })), "{more}");
+    }
+}

@@ -99,10 +99,10 @@ impl Setting {
         };
         memory_limit::watch(environment.mebibytes("MEMORY_LIMIT")?)?;
         let terminal = Terminal::detect(&environment);
-        if terminal.github {
+        if terminal.job {
             stdout::heed_job();
         }
-        let talk = Talk::new(terminal.color_talk).read_by_github(terminal.github);
+        let talk = Talk::new(terminal.color_talk).read_by_job(terminal.job);
         logging::start(&environment, &talk)?;
         let home = Home::find(&environment, &cwd)?;
         Ok(Self {
@@ -193,7 +193,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         },
         Ok(setting) => setting,
     };
-    let github = setting.terminal.github;
+    let job = setting.terminal.job;
     let done = match command {
         Command::Eval(eval) => eval::run(&eval, &setting),
         Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
@@ -228,5 +228,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
     };
-    done.map_err(|failure| failure.read_by_github(github))
+    done.map_err(|failure| failure.read_by_job(job))
 }

@@ -90,6 +90,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "true: the reasons why a run fails are printed as annotations of the job, and nothing else that is printed counts as one",
     },
     Variable {
+        name: "TF_BUILD",
+        about: "when set, as TEAMCITY_VERSION: nothing that is printed counts as a command to the job (Azure Pipelines, TeamCity)",
+    },
+    Variable {
         name: "COLUMNS",
         about: "width of tables when the output is not a terminal (default 120)",
     },

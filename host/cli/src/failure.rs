@@ -21,7 +21,7 @@ pub(crate) struct Failure {
     others: Vec<String>,
     help: Option<String>,
     /// Whether GitHub reads it: then it is an annotation of the job, too.
-    github: bool,
+    job: bool,
 }
 
 impl Failure {
@@ -32,7 +32,7 @@ impl Failure {
             error: anyhow!("{message}"),
             others: Vec::new(),
             help: None,
-            github: false,
+            job: false,
         }
     }
 
@@ -76,8 +76,8 @@ impl Failure {
     }
 
     /// Says it to the job as well, if GitHub reads it.
-    pub(crate) fn read_by_github(self, github: bool) -> Self {
-        Self { github, ..self }
+    pub(crate) fn read_by_job(self, job: bool) -> Self {
+        Self { job, ..self }
     }
 
     /// The exit code it asks for.
@@ -105,7 +105,7 @@ impl Failure {
 
     /// Says it on standard error; gives the exit code.
     pub(crate) fn print(&self) -> ExitCode {
-        if self.github {
+        if self.job {
             eprintln!("{}", job::harmless(&self.render()));
             let message = visible::block(&self.error.to_string()).into_owned();
             eprintln!("{}", job::annotation("runner", &message));
@@ -123,7 +123,7 @@ impl From<anyhow::Error> for Failure {
             error,
             others: Vec::new(),
             help: None,
-            github: false,
+            job: false,
         }
     }
 }

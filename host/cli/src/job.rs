@@ -1,7 +1,7 @@
-//! What a job of GitHub Actions is told, and what it must not be told by others.
+//! What a job of GitHub Actions is told, and what it, and one of Azure Pipelines or TeamCity, must not be told by others.
 //!
-//! The service reads commands to the job from what its steps print: `::error::…` where a line begins,
-//! `##[error]…` anywhere in it. So what this program prints there for people has nothing of the kind in it, but
+//! The services read commands to the job from what its steps print: `::error::…` where a line begins,
+//! `##[error]…`, `##vso[…]`, `##teamcity[…]` anywhere in it. So what this program prints there for people has nothing of the kind in it, but
 //! for its own annotations. JSON escapes it (`visible::json`). What goes into a file stays as it is.
 
 use std::borrow::Cow;
@@ -12,10 +12,13 @@ use std::path::Path;
 /// Nothing is seen of it, and it ends a command before it begins.
 const APART: char = '\u{200b}';
 
+/// What commands begin with, anywhere in a line.
+const COMMANDS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
+
 /// `text` with no command to the job in it.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let begins = |line: &str| line.trim_start().starts_with("::");
-    if !text.contains("##[") && !text.lines().any(begins) {
+    if !COMMANDS.iter().any(|it| text.contains(it)) && !text.lines().any(begins) {
         return Cow::Borrowed(text);
     }
     let mut harmless = String::with_capacity(text.len() + 8);
@@ -29,7 +32,10 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
             harmless.push_str(line);
         }
     }
-    Cow::Owned(harmless.replace("##[", &format!("##{APART}[")))
+    for command in COMMANDS {
+        harmless = harmless.replace(command, &format!("##{APART}{}", &command[2..]));
+    }
+    Cow::Owned(harmless)
 }
 
 /// An error in the list of the job's.
@@ -63,6 +69,10 @@ mod tests {
             ("::error::x", "\u{200b}::error::x"),
             ("a\n \t::add-mask::x\nb", "a\n \t\u{200b}::add-mask::x\nb"),
             ("so ##[error]x\n", "so ##\u{200b}[error]x\n"),
+            (
+                "##vso[a]##teamcity[b]",
+                "##\u{200b}vso[a]##\u{200b}teamcity[b]",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(harmless(text), expected, "{text:?}");

@@ -19,7 +19,7 @@ pub(crate) struct Talk {
     bar: Arc<Mutex<Option<ProgressBar>>>,
     color: bool,
     /// Whether GitHub reads it.
-    github: bool,
+    job: bool,
 }
 
 /// How a message is marked.
@@ -37,13 +37,13 @@ impl Talk {
         Self {
             bar: Arc::default(),
             color,
-            github: false,
+            job: false,
         }
     }
 
     /// Says nothing that GitHub would take for a command to the job, if it reads this.
-    pub(crate) fn read_by_github(self, github: bool) -> Self {
-        Self { github, ..self }
+    pub(crate) fn read_by_job(self, job: bool) -> Self {
+        Self { job, ..self }
     }
 
     /// Shows `bar` below the lines from now on, or no bar.
@@ -53,7 +53,7 @@ impl Talk {
 
     /// Prints one message of one or more lines, as it is: the caller has made it safe to show.
     pub(crate) fn line(&self, text: &str) {
-        if self.github {
+        if self.job {
             self.command(&job::harmless(text));
         } else {
             self.command(text);

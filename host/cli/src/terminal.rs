@@ -26,6 +26,7 @@ struct Streams {
     dumb: bool,
     ci: bool,
     github: bool,
+    job: bool,
 }
 
 /// How to write.
@@ -45,6 +46,8 @@ pub(crate) struct Terminal {
     pub(crate) ci: bool,
     /// Whether GitHub says so, which takes commands from what is printed.
     pub(crate) github: bool,
+    /// A job of some service reads commands from what is printed.
+    pub(crate) job: bool,
 }
 
 impl Terminal {
@@ -67,9 +70,13 @@ impl Terminal {
                 .get("CI")
                 .is_some_and(|ci| ci != "false" && ci != "0"),
             github: environment.get("GITHUB_ACTIONS") == Some("true"),
+            job: JOBS.iter().any(|name| environment.get(name).is_some()),
         })
     }
 }
+
+/// Variables of services whose jobs read commands from what is printed: GitHub Actions, Azure Pipelines, TeamCity.
+const JOBS: [&str; 3] = ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
 
 fn decide(facts: &Streams) -> Terminal {
     let color = !facts.no_color && !facts.dumb;
@@ -82,6 +89,7 @@ fn decide(facts: &Streams) -> Terminal {
         can_ask: facts.stdin_is_terminal && facts.stderr_is_terminal,
         ci: facts.ci,
         github: facts.github,
+        job: facts.job,
     }
 }
 
@@ -109,6 +117,7 @@ mod tests {
             can_ask: false,
             ci: false,
             github: false,
+            job: false,
         };
         assert_eq!(decide(&Streams::default()), plain);
         assert_eq!(
@@ -140,7 +149,8 @@ mod tests {
                 bar: true,
                 can_ask: true,
                 ci: false,
-                github: false
+                github: false,
+                job: false
             }
         );
     }

@@ -46,11 +46,14 @@ fn broken(text: &str, tab: char) -> Cow<'_, str> {
 }
 
 /// JSON that means the same and holds no character that a terminal would obey, nor a command to a job
-/// of GitHub's (`##[…]`, which counts anywhere in a line): they stand in
+/// of GitHub's, Azure's or TeamCity's (`##[…]`, `##vso[…]`, which count anywhere in a line): they stand in
 /// texts only, and there as `\uXXXX`. Below a space JSON escapes all of them itself.
 pub fn json(json: &str) -> Cow<'_, str> {
-    if json.contains("##[") {
-        return Cow::Owned(escaped(&json.replace("##[", "#\\u0023[")).into_owned());
+    const COMMANDS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
+    if COMMANDS.iter().any(|it| json.contains(it)) {
+        let apart = |json: String, it: &str| json.replace(it, &format!("#\\u0023{}", &it[2..]));
+        let json = COMMANDS.into_iter().fold(json.to_owned(), apart);
+        return Cow::Owned(escaped(&json).into_owned());
     }
     escaped(json)
 }
@@ -202,13 +205,16 @@ mod tests {
 
     #[test]
     fn json_keeps_its_meaning_and_loses_what_a_terminal_obeys() {
-        let texts = "\u{1b}[31m \u{7f}\u{9b}2J \u{202e}cba\u{2066} \u{e0041} \u{2028} ä 👩‍👩‍👧 ##[error]x ###[\n";
+        let texts = "\u{1b}[31m \u{7f}\u{9b}2J \u{202e}cba\u{2066} \u{e0041} \u{2028} ä 👩‍👩‍👧 ##[error]x ###[ ##vso[a] ##teamcity[b]\n";
         let told = serde_json::json!({ texts: [texts] });
         for written in [told.to_string(), format!("{told:#}")] {
             let shown = json(&written);
             let is_tame = |c: char| c == '\n' || stand_in(c).is_none();
             assert!(shown.chars().all(is_tame), "{shown}");
-            assert!(!shown.contains("##["), "{shown}");
+            assert!(
+                !shown.contains("##[") && !shown.contains("##vso["),
+                "{shown}"
+            );
             let read: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
             assert_eq!(read, told);
         }

@@ -224,6 +224,7 @@ mod tests {
         can_ask: false,
         ci: false,
         github: false,
+        job: false,
     };
 
     fn arguments() -> Show {

@@ -72,6 +72,8 @@ tests:
         value: { type: object, properties: { a: { $ref: '#/definitions/none' } } }
       - type: is-json
         value: { type: object, properties: { a: { type: string, pattern: '(' } } }
+      - type: is-json
+        value: { properties: { a: { pattern: '{{word}}(' } } }
       - { type: contains-json, value: 'no schema' }
       - { type: similar, value: x, threshold: 80, provider: { embedding: 'openai:embedding:m' } }
       - { type: rouge-n, value: x, threshold: 1.5 }

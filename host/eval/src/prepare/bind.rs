@@ -12,6 +12,7 @@ use runner_gateway::Origin;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::values::has_template;
 use crate::plugins::{
     Answers, BindError, Binder, ByPlugin, Grader, LoadedPlugin, Target, Trust, place,
 };
@@ -258,14 +259,6 @@ fn not_granted(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
         at: place(&assertion.at),
         problem,
     })
-}
-
-fn has_template(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("{{") || text.contains("{%"),
-        Value::Array(items) => items.iter().any(has_template),
-        _ => false,
-    }
 }
 
 /// Returns what the plugin says of a provider: of its id, else by its schema, else by its own check of the

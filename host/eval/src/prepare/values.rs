@@ -96,12 +96,13 @@ fn known_value(assertion: &Assertion) -> Option<&Value> {
     (assertion.script.is_none() && !has_template(value)).then_some(value)
 }
 
-fn has_template(value: &Value) -> bool {
+/// Whether an assertion's value may be another one in each case. Templates stand in a text and in the texts of a
+/// list; what stands in an object is taken as it is.
+pub(super) fn has_template(value: &Value) -> bool {
+    let is_template = |text: &str| ["{{", "{%", "{#"].iter().any(|tag| text.contains(tag));
     match value {
-        Value::String(text) => ["{{", "{%", "{#"].iter().any(|tag| text.contains(tag)),
-        Value::Array(items) => items.iter().any(has_template),
-        Value::Object(fields) => fields.values().any(has_template),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::Array(items) => items.iter().filter_map(Value::as_str).any(is_template),
+        value => value.as_str().is_some_and(is_template),
     }
 }
 

@@ -107,8 +107,10 @@ impl CallScope {
         }
     }
 
-    /// Ends the case, once what else it has on the wire has come to its end, into the cache.
-    async fn cut_off<T>(&self) -> T {
+    /// Cuts the case off, once what else it has on the wire has come to its end, into the cache. It never
+    /// returns.
+    async fn end_when_idle<T>(&self) -> T {
+        // Else the case could run out of time meanwhile: an error, which stands when the run goes on.
         let _clock = self.clock.pause();
         self.meter.idle().await;
         self.cut.cancel();
@@ -145,13 +147,11 @@ impl CallScope {
         let component = &served.plugin.component;
         let request = &*exchange::sent(self, &served.code, request, context).await?;
         let ask = |call| component.complete(call, &served.abi, request, context);
-        let provided = self.provide(grader, target, served, ask);
-        let provided = provided.await;
         let Provided {
             result,
             latency,
             host,
-        } = provided;
+        } = self.provide(grader, target, served, ask).await;
         let mut read = result?;
         let unread = exchange::read(self, &served.code, &mut read, context).await;
         let completion = &mut read.completion;
@@ -184,8 +184,7 @@ impl CallScope {
         };
         let component = &served.plugin.component;
         let ask = |call| component.embed(call, &served.abi, &inputs, context);
-        let provided = self.provide(grader, target, served, ask);
-        let provided = provided.await;
+        let provided = self.provide(grader, target, served, ask).await;
         let mut embeddings = provided.result?;
         let host = provided.host;
         host.believe(&mut embeddings.usage, &mut embeddings.cost_usd);

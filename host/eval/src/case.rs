@@ -34,7 +34,7 @@ use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
 use crate::state::{Given, ProviderNumber};
-use crate::stop::{Stop, within};
+use crate::stop::{Stop, unless_stopped};
 
 /// A turn to make what a case consists of, and its account.
 pub(crate) struct RoomToBegin<'a> {
@@ -101,7 +101,7 @@ pub(crate) async fn carry_through(
         repeat_index: case.repeat_index,
         ..abi::CallContext::new(call_id(case, &context.masker))
     };
-    let changed = within(&scope, hooks::before_each(&scope, case, &identity)).await;
+    let changed = unless_stopped(&scope, hooks::before_each(&scope, case, &identity)).await;
     let changed = changed.map(|changed| changed.map_or(Cow::Borrowed(case), Cow::Owned));
     let (case, record) = match changed {
         Ok(changed) => {
@@ -206,7 +206,9 @@ async fn render_call_grade(
     identity: &abi::CallContext,
     making: MakingTurn<'_>,
 ) -> Result<CaseGrade, Stop> {
-    if let Some(changed) = within(scope, around::with_vars(scope, &draft.case, identity)).await? {
+    if let Some(changed) =
+        unless_stopped(scope, around::with_vars(scope, &draft.case, identity)).await?
+    {
         draft.case = Cow::Owned(changed);
     }
     let case = &*draft.case;
@@ -214,7 +216,7 @@ async fn render_call_grade(
         let message = format!("{}: the case is too large: {refused}", case.test.at);
         return Err(CallFailure::new(FailureCode::TooLarge, message).into());
     }
-    let rendered = within(scope, around::rendered(scope, case, identity)).await?;
+    let rendered = unless_stopped(scope, around::rendered(scope, case, identity)).await?;
     let needs = memory::of_case(&case.test, &case.vars, &rendered.text);
     if needs > 0 {
         let _clock = scope.clock.pause();
@@ -222,7 +224,7 @@ async fn render_call_grade(
             scope.memory.reserve(needs).await;
             Ok(())
         };
-        within(scope, reserve).await?;
+        unless_stopped(scope, reserve).await?;
     }
     drop(making);
     let request = request(case, rendered, scope.context.target(case).reads_vars());
@@ -238,7 +240,7 @@ async fn render_call_grade(
         let message = "the provider gave no output";
         return Err(CallFailure::new(FailureCode::BAD_RESPONSE, message).into());
     }
-    let output = within(scope, around::output(scope, case, answer, identity)).await?;
+    let output = unless_stopped(scope, around::output(scope, case, answer, identity)).await?;
     if let Some(output) = output {
         scope.memory.add(memory::of_values([&output]));
         answer.replace_output(output);
@@ -252,7 +254,7 @@ async fn render_call_grade(
         request,
         answer,
     };
-    within(scope, grade(scope, subject, identity)).await
+    unless_stopped(scope, grade(scope, subject, identity)).await
 }
 
 /// Gets the answer that the test brings with it, or the provider's.
@@ -267,7 +269,7 @@ async fn answer(
     }
     let target = scope.context.target(case);
     let call = scope.complete(target, request, (case, identity));
-    Ok(Answer::new(within(scope, call).await?))
+    Ok(Answer::new(unless_stopped(scope, call).await?))
 }
 
 /// Grades an answer; an error if its scoring function broke a limit.

@@ -19,9 +19,9 @@ impl From<CallFailure> for Stop {
     }
 }
 
-/// Runs a part of a case's life within its limits. Who is done is asked first: an answer that has
-/// come is never lost to a limit that passes, or an end that comes, at the same moment.
-pub(crate) async fn within<T>(
+/// Runs a part until it is done, the case is cut off, or its time is spent. Who is done is asked first: an
+/// answer that has come is never lost to a limit that passes, or an end that comes, at the same moment.
+pub(crate) async fn unless_stopped<T>(
     scope: &CallScope,
     part: impl Future<Output = Result<T, CallFailure>>,
 ) -> Result<T, Stop> {

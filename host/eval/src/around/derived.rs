@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::call::CallScope;
 use crate::event::Event;
 use crate::script::{Fault, argument, made, runnable};
-use crate::stop::{Stop, within};
+use crate::stop::{Stop, unless_stopped};
 use crate::summary::{ColumnHead, Tally};
 
 /// The number of cases, among the sums.
@@ -57,7 +57,7 @@ pub(crate) async fn add(
                     ),
                 ];
                 let code = scope.run_code(runnable(script), &arguments, identity);
-                match within(scope, code).await {
+                match unless_stopped(scope, code).await {
                     Ok(Ok(given)) => number(given.as_ref()),
                     Ok(Err(Fault(message, _))) => Err(message),
                     Err(Stop::Failed(failure)) => Err(failure.message),

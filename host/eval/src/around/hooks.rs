@@ -20,7 +20,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::record::{CaseRecord, Outcome, TestCase};
 use crate::request::json;
 use crate::script::{Fault, argument, made, runnable};
-use crate::stop::{Stop, within};
+use crate::stop::{Stop, unless_stopped};
 
 /// What a hook of a case is given.
 #[derive(Serialize)]
@@ -354,7 +354,7 @@ pub(crate) async fn after_all(
     };
     for extension in scope.context.hooks.of(hook) {
         let called = call(scope, extension, hook, context.clone(), identity);
-        match within(scope, called).await {
+        match unless_stopped(scope, called).await {
             Ok(_) => {}
             Err(Stop::Failed(failure)) => {
                 tell(format!("{}; every result is kept", failure.message));

@@ -96,7 +96,7 @@ impl Host for GuestHost {
                 })
             }
             // No guest lives to take this for its server's fault.
-            Err(failure) if failure.code == Code::Draining => self.scope.cut_off().await,
+            Err(failure) if failure.code == Code::Draining => self.scope.end_when_idle().await,
             Err(failure) => {
                 if failure.code == Code::Budget {
                     self.refuse(&failure.message);

@@ -129,7 +129,7 @@ impl CallScope {
                 counts.answered();
                 Ok(given(&reply, &folder.to_string_lossy(), executable))
             }
-            Err(error) if error.code == Code::Draining => self.cut_off().await,
+            Err(error) if error.code == Code::Draining => self.end_when_idle().await,
             Err(error) => {
                 counts.add(&error.spent);
                 Err(CallFailure::of(exchange_error(error)))

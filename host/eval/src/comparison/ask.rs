@@ -21,7 +21,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
 use crate::record::{CaseRecord, ComponentRecord, GraderUsage, GradingRecord};
 use crate::request::{json, text};
-use crate::stop::{Stop, within};
+use crate::stop::{Stop, unless_stopped};
 
 /// The answers of a row that are compared, by column.
 pub(crate) type ComparedAnswers = Vec<(u32, Arc<CaseRecord>)>;
@@ -51,7 +51,7 @@ pub(crate) async fn compare(
     };
     let mut verdicts = Vec::new();
     for comparison in &case.test.comparisons {
-        let made = match within(&scope, make(&scope, case, comparison, &answers)).await {
+        let made = match unless_stopped(&scope, make(&scope, case, comparison, &answers)).await {
             Ok(made) => Ok(made),
             Err(Stop::Failed(failure)) => Err(failure),
             Err(Stop::CutOff) => return None,

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use runner_config::plan::{Case, CaseId, Judges};
-use runner_gateway::{Bill, CallBodies, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
+use runner_gateway::{CallBodies, Grants, Payers, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host, InputOf};
 use tokio_util::sync::CancellationToken;
@@ -131,7 +131,7 @@ impl CallScope {
     /// Calls a provider, perhaps on behalf of a grader, which has no case to show: its budgets pay, too.
     async fn complete_for(
         &self,
-        grader: Option<&Bill>,
+        grader: Option<&Payers>,
         target: &Target,
         request: &abi::Request,
         (case, context, purpose): CalledFor<'_>,
@@ -170,7 +170,7 @@ impl CallScope {
     /// Asks a provider for vectors, on behalf of a grader; the second part is what they used.
     async fn embed_for(
         &self,
-        grader: Option<&Bill>,
+        grader: Option<&Payers>,
         target: &Target,
         inputs: Vec<String>,
         context: &CallContext,
@@ -197,7 +197,7 @@ impl CallScope {
     /// Calls a component for what it provides, and measures the call. One that failed is settled.
     async fn provide<T, F>(
         &self,
-        grader: Option<&Bill>,
+        grader: Option<&Payers>,
         target: &Target,
         served: &ByPlugin,
         ask: impl FnOnce(Call) -> F,
@@ -205,13 +205,13 @@ impl CallScope {
     where
         F: Future<Output = Called<Result<T, abi::Error>>>,
     {
-        let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
+        let payers = Payers::shared(target.payers.as_ref(), grader, target.price);
         let host = Arc::new(self.host(
             &served.plugin,
             &served.grants,
             &target.scheduling,
             Asks::default(),
-            bill,
+            payers,
         ));
         let begun = Instant::now();
         let called = ask(self.call(host.clone(), served.limits)).await;
@@ -270,7 +270,7 @@ impl CallScope {
                 llm: grader.llm.clone(),
                 judges,
             },
-            grader.bill.clone(),
+            grader.payers.clone(),
         ));
         let call = self.call(host.clone(), grader.limits);
         let called = grader.plugin.component.evaluate(call, input, context).await;
@@ -314,7 +314,7 @@ impl CallScope {
         grants: &Arc<Grants>,
         scheduling: &Arc<Scheduling>,
         asks: Asks,
-        bill: Option<Bill>,
+        payers: Option<Payers>,
     ) -> GuestHost {
         GuestHost {
             scope: self.clone(),
@@ -322,8 +322,7 @@ impl CallScope {
             grants: grants.clone(),
             scheduling: scheduling.clone(),
             asks,
-            reservation: bill.clone().map(|bill| Arc::new(Reservation::new(bill))),
-            bill,
+            reservation: payers.map(|payers| Arc::new(Reservation::new(payers))),
             bodies: Arc::new(CallBodies::of(self.memory.clone())),
             counts: Counts::default(),
         }

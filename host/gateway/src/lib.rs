@@ -45,7 +45,7 @@ mod stack;
 mod wire;
 
 pub use admission::budget::{
-    Bill, Budget, BudgetId, BudgetLedger, Measure, Owner, Price, Reservation, Said, Statement,
+    Budget, BudgetId, BudgetLedger, Measure, Owner, Payers, Price, Reservation, Said, Statement,
     UsedTokens,
 };
 pub use admission::lanes::{LaneLoad, LaneSummary, QuotaPlace};

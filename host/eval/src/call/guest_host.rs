@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
-    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeScope, Grants, Price, Reservation, Said,
+    CacheMode, CallBodies, Code, Exchange, ExchangeScope, Grants, Payers, Price, Reservation, Said,
     Scheduling, UsedTokens,
 };
 use runner_sandbox::Host;
@@ -42,7 +42,6 @@ pub(super) struct GuestHost {
     /// How its requests share quotas.
     pub(super) scheduling: Arc<Scheduling>,
     pub(super) asks: Asks,
-    pub(super) bill: Option<Bill>,
     /// What its requests claim, if a budget pays for them.
     pub(super) reservation: Option<Arc<Reservation>>,
     /// The answers on their way to the guest.
@@ -148,7 +147,7 @@ impl Host for GuestHost {
         let (deeper, context) = (self.deeper(), self.context());
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
         let asked = (None, &context, purpose);
-        let called = deeper.complete_for(self.bill.as_ref(), &target, &request, asked);
+        let called = deeper.complete_for(self.payers(), &target, &request, asked);
         let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
         let completion = completed.read.completion;
         let tokens = token_usage(&completion.usage, completed.cached, completed.attempts);
@@ -180,7 +179,7 @@ impl Host for GuestHost {
             .hold(inputs.iter().map(|it| it.len() + ITEM).sum())
             .await;
         let (deeper, context) = (self.deeper(), self.context());
-        let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, &context);
+        let called = deeper.embed_for(self.payers(), &target, inputs, &context);
         let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
         self.counts.add_judge(&used);
         Ok(vectors)
@@ -232,6 +231,10 @@ impl GuestHost {
         let done = wait.await;
         self.counts.add_wait(begun.elapsed());
         done
+    }
+
+    fn payers(&self) -> Option<&Payers> {
+        Some(self.reservation.as_ref()?.payers())
     }
 
     /// The scope of a call that this one makes.

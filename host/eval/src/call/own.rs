@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use runner_config::plan::Case;
-use runner_gateway::{Bill, Reservation, Said};
+use runner_gateway::{Payers, Reservation, Said};
 use runner_sandbox::abi::{
     self, Argument, CallContext, Completion, Form, Message, Module, Program, ReadCompletion, Role,
 };
@@ -40,7 +40,7 @@ impl CallScope {
     /// Calls a provider that is the config's own, for a case of the run or a grader.
     pub(super) async fn complete_by_own(
         &self,
-        grader: Option<&Bill>,
+        grader: Option<&Payers>,
         target: &Target,
         own: &Own,
         request: &abi::Request,
@@ -92,7 +92,7 @@ impl CallScope {
     /// Asks a provider that is the config's own for vectors, one after the other.
     pub(super) async fn embed_by_own(
         &self,
-        grader: Option<&Bill>,
+        grader: Option<&Payers>,
         target: &Target,
         own: &Own,
         inputs: Vec<String>,
@@ -133,14 +133,14 @@ impl CallScope {
     /// Asks once, and measures.
     async fn tell_own(
         &self,
-        grader: Option<&Bill>,
+        grader: Option<&Payers>,
         target: &Target,
         own: &Own,
         asked: &OwnRequest,
         identity: &CallContext,
     ) -> Told {
-        let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
-        let reservation = bill.map(|bill| Arc::new(Reservation::new(bill)));
+        let payers = Payers::shared(target.payers.as_ref(), grader, target.price);
+        let reservation = payers.map(|payers| Arc::new(Reservation::new(payers)));
         let counts = Counts::default();
         let begun = Instant::now();
         let given = self.ask_own(target, own, asked, reservation.clone(), &counts, identity);

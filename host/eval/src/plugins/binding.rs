@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use runner_config::Origin as Author;
 use runner_config::plan::{Code, EnvRead, Provider, ProviderProgram};
-use runner_gateway::{Bill, Credential, Grants, Scheduling};
+use runner_gateway::{Credential, Grants, Payers, Scheduling};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub(crate) struct Grader {
     /// Targets that it may ask.
     pub(crate) llm: Vec<String>,
     /// Whose budgets pay, if any.
-    pub(crate) bill: Option<Bill>,
+    pub(crate) payers: Option<Payers>,
 }
 
 impl Binder<'_> {
@@ -92,7 +92,7 @@ impl Binder<'_> {
         let price = price(provider, self.prices);
         Ok(Target {
             id: provider.id.clone(),
-            bill: self.budgets.of_provider(provider, Some(&plugin), price),
+            payers: self.budgets.of_provider(provider, Some(&plugin), price),
             price,
             answers: Answers::Component(ByPlugin {
                 abi: abi::Target {
@@ -160,7 +160,7 @@ impl Binder<'_> {
         let price = price(provider, self.prices);
         Target {
             id: provider.id.clone(),
-            bill: self.budgets.of_provider(provider, None, price),
+            payers: self.budgets.of_provider(provider, None, price),
             price,
             answers: Answers::Own(Own {
                 runs,
@@ -193,7 +193,7 @@ impl Binder<'_> {
         let limits = call_limits(&plugin, CallLimits::assertion());
         Ok(Grader {
             kind: own.to_owned(),
-            bill: self.budgets.of_grader(&plugin),
+            payers: self.budgets.of_grader(&plugin),
             grants: Arc::new(bound.grants),
             limits,
             scheduling: Arc::new(scheduling(None, self.lanes)),

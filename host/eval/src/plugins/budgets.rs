@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{self, Provider};
 use runner_config::{PluginLimits, microusd};
-use runner_gateway::{Bill, Budget, BudgetId, BudgetLedger, Owner, Price};
+use runner_gateway::{Budget, BudgetId, BudgetLedger, Owner, Payers, Price};
 
 use super::loaded::{LoadedPlugin, Trust};
 
@@ -44,12 +44,12 @@ impl Budgets {
         provider: &Provider,
         plugin: Option<&LoadedPlugin>,
         price: Option<Price>,
-    ) -> Option<Bill> {
+    ) -> Option<Payers> {
         let name = provider.label.as_ref().unwrap_or(&provider.id);
         let own = self
             .ledger
             .open(Owner::Provider(name.clone()), written(provider.budget));
-        Bill::new(
+        Payers::new(
             &self.ledger,
             [self.run, own, plugin.and_then(|plugin| self.plugin(plugin))],
             price,
@@ -59,8 +59,8 @@ impl Budgets {
 
     /// Who pays for the requests that a grader sends itself. They have tokens, and no cost:
     /// only a provider's call states one.
-    pub(super) fn of_grader(&self, plugin: &LoadedPlugin) -> Option<Bill> {
-        Bill::new(&self.ledger, [self.run, self.plugin(plugin)], None, false)
+    pub(super) fn of_grader(&self, plugin: &LoadedPlugin) -> Option<Payers> {
+        Payers::new(&self.ledger, [self.run, self.plugin(plugin)], None, false)
     }
 
     fn plugin(&self, plugin: &LoadedPlugin) -> Option<BudgetId> {

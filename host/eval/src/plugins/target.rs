@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{ProviderCode, Script};
-use runner_gateway::{Bill, Grants, Price, Scheduling};
+use runner_gateway::{Grants, Payers, Price, Scheduling};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
@@ -24,7 +24,7 @@ pub(crate) struct Target {
     pub(crate) delay: Option<Duration>,
     pub(crate) price: Option<Price>,
     /// Whose budgets pay, if any.
-    pub(crate) bill: Option<Bill>,
+    pub(crate) payers: Option<Payers>,
 }
 
 /// What answers for a provider.

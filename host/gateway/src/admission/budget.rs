@@ -43,7 +43,7 @@ mod terms;
 
 pub(crate) use estimate::Used;
 pub(crate) use ledger::Claim;
-pub use ledger::{Bill, BudgetLedger, Reservation};
+pub use ledger::{BudgetLedger, Payers, Reservation};
 pub use price::{Price, UsedTokens};
 pub(crate) use terms::Exceeded;
 pub use terms::{Budget, BudgetId, Measure, Owner, Said, Statement};

@@ -63,7 +63,7 @@ impl Stack {
                 .scope
                 .reservation
                 .iter()
-                .flat_map(|reservation| reservation.payers())
+                .flat_map(|reservation| reservation.budgets())
                 .copied()
                 .collect(),
         });

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_gateway::{
-    Bill, Budget, BudgetLedger, Code, Credential, ExchangeScope, Gateway, Grants, Masker,
-    OriginPattern, Owner, Reservation, Scheduling, Scheme, Secret, Settings,
+    Budget, BudgetLedger, Code, Credential, ExchangeScope, Gateway, Grants, Masker, OriginPattern,
+    Owner, Payers, Reservation, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 use serde_json::{Value, json};
@@ -136,9 +136,9 @@ async fn a_request_for_a_token_is_one_of_the_budget_s() {
     let account = ledger.open(Owner::Run, budget);
     let mut codes = Vec::new();
     for _ in 0..4 {
-        let bill = Bill::new(&ledger, [account], None, true);
+        let payers = Payers::new(&ledger, [account], None, true);
         let scope = ExchangeScope {
-            reservation: bill.map(|bill| Arc::new(Reservation::new(bill))),
+            reservation: payers.map(|payers| Arc::new(Reservation::new(payers))),
             ..scope()
         };
         let sent = gateway.send(&grants, post(api.url()), &scope).await;

@@ -124,41 +124,40 @@ impl Drop for Claim {
 
 /// Who pays for the exchanges of a call.
 #[derive(Debug, Clone)]
-pub struct Bill {
+pub struct Payers {
     ledger: Arc<BudgetLedger>,
-    payers: Vec<BudgetId>,
+    budgets: Vec<BudgetId>,
     price: Option<Price>,
     has_cost: bool,
 }
 
-impl Bill {
-    /// A bill that all of these budgets pay; `None` where there are none. `has_cost`: the call is a
-    /// provider's.
+impl Payers {
+    /// All of these budgets; `None` where there are none. `has_cost`: the call is a provider's.
     pub fn new(
         ledger: &Arc<BudgetLedger>,
-        payers: impl IntoIterator<Item = Option<BudgetId>>,
+        budgets: impl IntoIterator<Item = Option<BudgetId>>,
         price: Option<Price>,
         has_cost: bool,
     ) -> Option<Self> {
-        let payers: Vec<BudgetId> = payers.into_iter().flatten().collect();
-        (!payers.is_empty()).then(|| Self {
+        let budgets: Vec<BudgetId> = budgets.into_iter().flatten().collect();
+        (!budgets.is_empty()).then(|| Self {
             ledger: Arc::clone(ledger),
-            payers,
+            budgets,
             price,
             has_cost,
         })
     }
 
-    /// The bill of a provider's call that somebody else asked for: both pay.
+    /// Those of a provider's call that somebody else asked for: both pay.
     pub fn shared(own: Option<&Self>, asking: Option<&Self>, price: Option<Price>) -> Option<Self> {
-        let bills = || own.into_iter().chain(asking);
-        let first = bills().next()?;
-        let mut payers: Vec<_> = bills().flat_map(|bill| bill.payers.clone()).collect();
-        payers.sort_unstable();
-        payers.dedup();
+        let both = || own.into_iter().chain(asking);
+        let first = both().next()?;
+        let mut budgets: Vec<_> = both().flat_map(|it| it.budgets.clone()).collect();
+        budgets.sort_unstable();
+        budgets.dedup();
         Some(Self {
             ledger: Arc::clone(&first.ledger),
-            payers,
+            budgets,
             price,
             has_cost: true,
         })
@@ -168,7 +167,7 @@ impl Bill {
 /// What the exchanges of one call have claimed. Dropping it gives everything back.
 #[derive(Debug)]
 pub struct Reservation {
-    bill: Bill,
+    payers: Payers,
     state: Mutex<ReservationState>,
 }
 
@@ -187,17 +186,22 @@ impl ReservationState {
 }
 
 impl Reservation {
-    /// The reservation of a call that this bill pays.
-    pub fn new(bill: Bill) -> Self {
+    /// The reservation of a call that these pay for.
+    pub fn new(payers: Payers) -> Self {
         Self {
-            bill,
+            payers,
             state: Mutex::default(),
         }
     }
 
-    /// Those who pay. Exchanges with different ones are never one.
-    pub(crate) fn payers(&self) -> &[BudgetId] {
-        &self.bill.payers
+    /// Those who pay.
+    pub fn payers(&self) -> &Payers {
+        &self.payers
+    }
+
+    /// Their budgets. Exchanges with different ones are never one.
+    pub(crate) fn budgets(&self) -> &[BudgetId] {
+        &self.payers.budgets
     }
 
     /// Takes in that an exchange of the call is under way, until the visit is dropped.
@@ -217,13 +221,13 @@ impl Reservation {
         guess: Guess,
     ) -> Result<Claim, Exceeded> {
         let want = Want {
-            payers: self.bill.payers.clone(),
+            payers: self.payers.budgets.clone(),
             lane: lane.clone(),
             guess,
-            price: self.bill.price,
-            has_cost: self.bill.has_cost,
+            price: self.payers.price,
+            has_cost: self.payers.has_cost,
         };
-        self.bill.ledger.reserve(plugin, want).await
+        self.payers.ledger.reserve(plugin, want).await
     }
 
     /// Takes what an exchange of this call still owes.
@@ -235,7 +239,7 @@ impl Reservation {
     pub fn close(&self, said: Said) {
         let claims = std::mem::take(&mut self.lock().claims);
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
-        self.bill
+        self.payers
             .ledger
             .change(|book| book.spending.settle(&ids, said));
     }
@@ -271,7 +275,7 @@ mod tests {
     use super::*;
 
     fn reservation(ledger: &Arc<BudgetLedger>, run: Option<BudgetId>) -> Reservation {
-        Reservation::new(Bill::new(ledger, [run], None, true).expect("somebody pays"))
+        Reservation::new(Payers::new(ledger, [run], None, true).expect("somebody pays"))
     }
 
     fn dollars(limit: u64) -> (Arc<BudgetLedger>, Option<BudgetId>) {

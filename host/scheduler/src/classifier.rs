@@ -12,7 +12,7 @@ use crate::tuning::classifier::{SAME_HEIGHT, TOO_HASTY};
 
 /// What kind of undeclared limit there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Kind {
+pub(crate) enum LimitKind {
     /// No refusal yet.
     #[default]
     Unknown,
@@ -47,7 +47,7 @@ pub(crate) enum Finding {
 /// Tells limits of parallel requests from limits of rate.
 #[derive(Debug, Default)]
 pub(crate) struct Classifier {
-    kind: Kind,
+    kind: LimitKind,
     /// How many were in flight at the last one.
     refused_at: u32,
     /// How many the server was found to take at once.
@@ -69,18 +69,18 @@ impl Classifier {
             && in_flight.abs_diff(self.refused_at) <= (self.refused_at / SAME_HEIGHT).max(1);
         self.refused_at = in_flight;
         match self.kind {
-            Kind::Unknown => {
-                self.kind = Kind::Suspected;
+            LimitKind::Unknown => {
+                self.kind = LimitKind::Suspected;
                 return Finding::Unclear;
             }
-            Kind::Suspected if same_height => self.kind = Kind::Parallel,
-            Kind::Parallel if same_height && self.hasty < TOO_HASTY => {
+            LimitKind::Suspected if same_height => self.kind = LimitKind::Parallel,
+            LimitKind::Parallel if same_height && self.hasty < TOO_HASTY => {
                 // A true limit of parallel requests doesn't refuse again at what it took.
                 let tight = in_flight <= self.fitted;
                 self.hasty = if earned && !tight { 0 } else { self.hasty + 1 };
             }
             _ => {
-                self.kind = Kind::Rate;
+                self.kind = LimitKind::Rate;
                 return Finding::Rate;
             }
         }
@@ -89,7 +89,7 @@ impl Classifier {
     }
 
     /// The kind of limit, as far as it is known.
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> LimitKind {
         self.kind
     }
 }

@@ -45,6 +45,7 @@ use std::time::Duration;
 use crate::shared::{Portion, Visit};
 use crate::sharing::Sharing;
 use crate::time::Time;
+use crate::tuning::limits::HOLD;
 
 use holds::Holds;
 use lease::{Leases, Part, Place, Standing};
@@ -206,9 +207,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How long a place in a concurrency limit is kept for an attempt that is not renewed.
-    pub(crate) const HOLD: Duration = holds::HOLD;
-
     /// Adds a limit.
     pub fn declare(&mut self, limit: Limit) -> LimitId {
         self.declared.push(Declared::new(limit));
@@ -255,7 +253,7 @@ impl Limits {
         Ok(())
     }
 
-    /// Takes in that the attempt goes on: its holds last [`Self::HOLD`] from now. Too late for
+    /// Takes in that the attempt goes on: its holds last [`HOLD`] from now. Too late for
     /// holds that have ended, and nothing to do for a lease without any, or an unknown one.
     pub(crate) fn renew(&mut self, now: Time, lease: LeaseId) {
         let now = self.advance(now);
@@ -263,15 +261,15 @@ impl Limits {
     }
 
     /// The lease whose hold ends first, and when it is time to renew it: half of
-    /// [`Self::HOLD`] before that end. `None`: there is no hold.
+    /// [`HOLD`] before that end. `None`: there is no hold.
     ///
     /// Before anything else, whoever runs the attempts does, with every `now`: as long as the
     /// time has come, `renew` the lease if its attempt goes on, else `release` it. Then the time
     /// that is left is later than `now`, and no hold of a living attempt ever ends, unless the
-    /// caller sleeps for half of [`Self::HOLD`] longer than told.
+    /// caller sleeps for half of [`HOLD`] longer than told.
     pub(crate) fn renewal(&self) -> Option<(Time, LeaseId)> {
         let (end, lease) = self.leases.first_end()?;
-        Some((end.before(Self::HOLD / 2), lease))
+        Some((end.before(HOLD / 2), lease))
     }
 
     /// Takes in that the attempt has ended and used this much. Unknown leases are ignored.

@@ -30,7 +30,9 @@ use std::time::Duration;
 use crate::time::{Time, nanos};
 use crate::tuning::PER_CENT;
 use crate::tuning::allowance::{SLACK, SPREAD_PER_CENT};
-use crate::tuning::shared::{BLOCKS, KEPT, LIFE, LONGEST_BLOCK, MOST_BATCHES, SHORTEST_BLOCK};
+use crate::tuning::shared::{
+    ALONE, BLOCKS, KEPT, LIFE, LONGEST_BLOCK, MOST_BATCHES, SHORTEST_BLOCK, SOONEST, TOGETHER,
+};
 
 mod bytes;
 #[cfg(test)]
@@ -114,15 +116,6 @@ impl Portion {
         }
     }
 }
-
-/// Between two visits of a program that is alone. Who comes waits so long for its first block.
-const ALONE: Duration = Duration::from_millis(250);
-
-/// Between two visits while there is no rule: what is found out is to be found of all.
-const TOGETHER: Duration = Duration::from_millis(100);
-
-/// Between two visits at least.
-const SOONEST: Duration = Duration::from_millis(5);
 
 /// Some that were sent, with the number of the visit that told so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

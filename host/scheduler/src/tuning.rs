@@ -134,8 +134,8 @@ pub(crate) mod breaker {
     pub(crate) const BREAKING_SHARE: u32 = 11;
 }
 
-/// Of `gate::breaker::hope`.
-pub(crate) mod hope {
+/// Of `gate::breaker::giving_up`.
+pub(crate) mod giving_up {
     use std::time::Duration;
 
     /// Failed probes in a row that it takes. With pauses of 1 to 8 s they alone are 15 to 30 s.
@@ -224,6 +224,17 @@ pub(crate) mod evidence {
     /// Jitter of the network and of the server's own clock reading.
     /// Pinned by the gate of "60 a minute, 1.5 s".
     pub(crate) const JITTER: Duration = Duration::from_millis(10);
+}
+
+/// Of `limits`.
+pub(crate) mod limits {
+    use std::time::Duration;
+
+    /// How long a hold lasts unless it is renewed. A minute is longer than a busy machine leaves its
+    /// scheduler alone, and a lost attempt costs its place for no longer than one window of the
+    /// usual limits. The holder should renew at half of it.
+    /// Pinned by the test `a_hold_that_nobody_renews_ends`.
+    pub(crate) const HOLD: Duration = Duration::from_mins(1);
 }
 
 /// Of `window`.

@@ -29,10 +29,11 @@
 //! ([`Queue::probe`](crate::queue::Queue::probe)): one that is answered closes the breaker, and
 //! those that fail have failed by themselves.
 //!
-//! A lane whose probes have failed for long is **given up** (`hope`): what is queued ends with that
+//! A lane whose probes have failed for long is **given up** (`giving_up`): what is queued ends with that
 //! reason, some of it having been tried.
 //!
-//! It knows neither rates nor refusals: these are the back-off's.
+//! How fast a lane sends once it is open, and how long it waits after a refusal, is not decided here: that is
+//! the back-off's.
 
 use std::time::Duration;
 
@@ -40,13 +41,13 @@ use crate::chance::Chance;
 use crate::job::Refusal;
 use crate::time::Time;
 
-mod hope;
+mod giving_up;
 
 use crate::tuning::breaker::{
     BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, FIRST_PAUSE, HISTORY, RECOVERED,
     RECOVERED_LATENCIES,
 };
-use hope::Hope;
+use giving_up::GivingUp;
 
 /// The bits of [`Breaker::recent`] that are in use.
 const RECENT: u32 = (1 << HISTORY) - 1;
@@ -74,7 +75,7 @@ pub(super) struct Breaker {
     failed_at: Time,
     /// Longest that a failure took.
     failure_latency: Duration,
-    hope: Hope,
+    giving_up: GivingUp,
 }
 
 impl Breaker {
@@ -85,7 +86,7 @@ impl Breaker {
 
     /// Why the `queued` jobs are not waited with any more, if that is so; said once of each wave.
     pub(super) fn lost(&mut self, now: Time, queued: usize) -> Option<Refusal> {
-        self.hope.lost(now, queued)
+        self.giving_up.lost(now, queued)
     }
 
     /// Pauses in a row without an answer between.
@@ -106,9 +107,9 @@ impl Breaker {
         self.failure_latency = self.failure_latency.max(now - sent_at);
         self.recent = ((self.recent << 1) | 1) & RECENT;
         if meets == Meets::Broken {
-            self.hope.probe_fails(now);
+            self.giving_up.probe_fails(now);
         } else {
-            self.hope.fails(now);
+            self.giving_up.fails(now);
         }
         let many =
             self.failures_in_row >= BREAKING_ROW || self.recent.count_ones() >= BREAKING_SHARE;
@@ -122,7 +123,7 @@ impl Breaker {
         }
         self.strikes += 1;
         // Who was given up gets the next wave's probes one after the other.
-        if self.hope.is_given_up() {
+        if self.giving_up.is_given_up() {
             return Some(now);
         }
         let doublings = self.strikes.saturating_sub(1).min(BREAKER_DOUBLINGS);
@@ -135,7 +136,7 @@ impl Breaker {
         if is_broken && sent_at < self.failed_at {
             return false;
         }
-        self.hope.answers();
+        self.giving_up.answers();
         self.failures_in_row = 0;
         self.recent = if is_broken {
             0
@@ -150,9 +151,9 @@ impl Breaker {
         (self.failures_in_row, self.recent) = (0, 0);
     }
 
-    /// Takes in a success, which brings back hope at once, and for good.
+    /// Takes in a success: the server is no longer given up, and is waited for longer from now on.
     pub(super) fn works(&mut self) {
-        self.hope.succeeds();
+        self.giving_up.succeeds();
     }
 
     /// Counts pauses anew: it is over, or something else holds the lane now. Gives how many there were.

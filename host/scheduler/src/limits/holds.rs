@@ -3,8 +3,8 @@
 //! # Policy
 //!
 //! An attempt holds its place from the reservation until it is settled or released. A hold also
-//! has an end of its own, [`HOLD`] after it was made or last renewed, so that an attempt which
-//! got lost doesn't keep its place for ever. Whoever runs the attempt renews the hold while the
+//! has an end of its own, [`HOLD`](crate::tuning::limits::HOLD) after it was made or last renewed, so that
+//! an attempt which got lost doesn't keep its place for ever. Whoever runs the attempt renews the hold while the
 //! attempt goes on, so the end is never that of a call which merely takes long: a fixed time
 //! limit instead would let more attempts run than the limit says as soon as calls are slower
 //! than whoever chose it thought.
@@ -13,14 +13,7 @@
 //! time to ask again; it is asked again after the next settle. The end of a hold would be a time,
 //! but a wrong one for every attempt that is renewed or ends, which is all of them but the lost.
 
-use std::time::Duration;
-
 use super::Room;
-
-/// How long a hold lasts unless it is renewed. A minute is longer than a busy machine leaves its
-/// scheduler alone, and a lost attempt costs its place for no longer than one window of the
-/// usual limits. The holder should renew at half of it.
-pub(super) const HOLD: Duration = Duration::from_mins(1);
 
 /// The places of one limit.
 #[derive(Debug, Clone, Default)]

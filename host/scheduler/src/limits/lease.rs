@@ -19,8 +19,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::time::Time;
+use crate::tuning::limits::HOLD;
 
-use super::holds::HOLD;
 use super::rolling::EntryId;
 use super::{LeaseId, LimitId};
 

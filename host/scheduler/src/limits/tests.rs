@@ -118,7 +118,7 @@ fn settling_ends_a_hold() {
 fn a_hold_that_nobody_renews_ends() {
     let (mut desk, slots) = Desk::with(concurrency(1));
     desk.ask(at(0), &[(slots, 1)]).unwrap();
-    let end = at(0) + Limits::HOLD;
+    let end = at(60);
     assert_eq!(desk.used(just_before(end), slots), 1);
     assert_eq!(desk.used(end, slots), 0);
     assert!(desk.ask(just_before(end), &[(slots, 1)]).is_err());

@@ -82,6 +82,8 @@ fn blocks_are_a_twentieth_of_a_window_and_neither_too_short_nor_too_long() {
         let each = (600 * expected * 100).div_ceil(window * 90).div_ceil(2);
         assert_eq!(count(&portion), each, "{window}");
         assert_eq!(portion.block.unwrap().lasts, ms(2 * expected));
+        let room = Some(ms(1));
+        assert_eq!(Portion { room, ..portion }.next(), ms(5));
     }
 }
 

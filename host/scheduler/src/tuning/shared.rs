@@ -14,6 +14,18 @@ pub(crate) const SHORTEST_BLOCK: Duration = Duration::from_millis(25);
 /// Pinned by the test `blocks_are_a_twentieth_of_a_window_and_neither_too_short_nor_too_long`.
 pub(crate) const LONGEST_BLOCK: Duration = Duration::from_secs(1);
 
+/// Between two visits of a program that is alone. Who comes waits so long for its first block.
+/// Pinned by the test `who_is_alone_goes_by_its_own_count`.
+pub(crate) const ALONE: Duration = Duration::from_millis(250);
+
+/// Between two visits while there is no rule: what is found out is to be found of all.
+/// Pinned by the test `what_one_has_found_out_all_go_by`.
+pub(crate) const TOGETHER: Duration = Duration::from_millis(100);
+
+/// Between two visits at least.
+/// Pinned by the test `blocks_are_a_twentieth_of_a_window_and_neither_too_short_nor_too_long`.
+pub(crate) const SOONEST: Duration = Duration::from_millis(5);
+
 /// Who has not visited for so long is gone: several times the longest time between two visits.
 /// Pinned by the test `a_program_that_dies_leaves_its_block_when_that_and_a_window_are_over`.
 pub(crate) const LIFE: Duration = Duration::from_secs(3);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Adaptive, Flight, Holder, Order, Strategy, Surroundings};
 use crate::bucket::Bucket;
-use crate::classifier::{Finding, Kind, Unexplained};
+use crate::classifier::{Finding, LimitKind, Unexplained};
 use crate::event::Event;
 use crate::evidence::Seen;
 use crate::hint::{Dimension, Hint, Reading};
@@ -83,7 +83,7 @@ impl Adaptive {
         // Who refuses what is too much at once has no queue.
         if flight.note.spaced
             || self.last_held_by == Holder::Other
-            || self.refusals.classifier.kind() == Kind::Parallel
+            || self.refusals.classifier.kind() == LimitKind::Parallel
         {
             self.knee.spaced();
             return;
@@ -200,7 +200,7 @@ impl Adaptive {
     /// Learns from when the lane has opened again.
     pub(super) fn mark_opening(&mut self, now: Time) {
         if let Some(opening) = self.gate.take_opening()
-            && self.refusals.classifier.kind() != Kind::Parallel
+            && self.refusals.classifier.kind() != LimitKind::Parallel
             && self
                 .allowance
                 .opened(opening.at, opening.probed, !self.buckets.is_empty())
@@ -302,7 +302,7 @@ impl Adaptive {
             (_, Some(interval)) => {
                 Some((interval * BLOCK_INTERVALS).clamp(SHORTEST_PACED_BLOCK, LONGEST_USUAL_BLOCK))
             }
-            (Kind::Parallel, None) => Some(self.quiet()),
+            (LimitKind::Parallel, None) => Some(self.quiet()),
             // A limit that was reached within a moment may be open again in the next. `reacted_at` is that of
             // the refusals before this one: the first of all blocks for the shortest time, which finds a
             // window that slides, and the rest of its burst for a part of what it took until the first.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::*;
 use crate::chance::Chance;
-use crate::classifier::Kind;
+use crate::classifier::LimitKind;
 use crate::event::Notice;
 use crate::hint::{Hint, Reading};
 use crate::job::{Cost, LaneId, LongWait};
@@ -249,7 +249,7 @@ fn a_refusal_with_a_reading_that_explains_it_changes_nothing_but_the_bucket() {
     let flights = rig.send(0, 20);
     rig.end(10, &flights[0], Class::Throttled, &says(10, 0, MINUTE));
     assert_eq!(rig.strategy.window(), 200);
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Unknown);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Unknown);
     assert_eq!(rig.strategy.gate.blocked_until(), None);
     assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
     assert_eq!(rig.events("concurrency:decreased"), 0);
@@ -301,7 +301,7 @@ fn a_refusal_against_declared_limits_disappoints_them_and_cuts_nothing() {
     rig.end(20, &flights[1], Class::Throttled, &says(1000, 900, MINUTE));
     assert_eq!(rig.strategy.trust.disappointments, 1);
     assert_eq!(rig.strategy.window(), 200);
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Unknown);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Unknown);
     assert_eq!(rig.why(21), Some(Why::Blocked { asked: false }));
 }
 
@@ -319,7 +319,10 @@ fn limits_that_disappoint_again_and_again_are_not_the_whole_truth() {
         now = rig.reopen(now + 11) + 1000;
     }
     assert_eq!(rig.strategy.window(), 100);
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Suspected);
+    assert_eq!(
+        rig.strategy.refusals.classifier.kind(),
+        LimitKind::Suspected
+    );
 }
 
 #[test]
@@ -350,7 +353,10 @@ fn the_first_unexplained_refusal_halves_the_window_once_for_its_burst() {
         rig.end(110 + n as u64, flight, Class::Throttled, &silent());
     }
     assert_eq!(rig.strategy.window(), 100);
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Suspected);
+    assert_eq!(
+        rig.strategy.refusals.classifier.kind(),
+        LimitKind::Suspected
+    );
     assert_eq!(rig.events("concurrency:decreased"), 1);
 }
 
@@ -360,7 +366,7 @@ fn refusals_at_the_same_height_are_a_matter_of_parallel_requests() {
     rig.episode(1000, 17);
     let now = rig.reopen(2000) + 1000;
     rig.episode(now, 17);
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Parallel);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Parallel);
     assert_eq!(rig.strategy.window(), 16);
     assert_eq!(rig.strategy.pace.interval(), None);
     let now = rig.reopen(now + 20) + 5000;
@@ -375,7 +381,7 @@ fn refusals_at_any_height_are_a_matter_of_rate() {
     let now = rig.reopen(2000) + 1000;
     rig.episode(now, 40);
     let now = rig.reopen(now + 20) + 1000;
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Rate);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Rate);
     assert!(rig.strategy.pace.interval().is_some());
     rig.send(now, 1000);
     assert!(matches!(rig.why(now), Some(Why::Pace { .. })));

@@ -95,11 +95,11 @@ fn an_attempt_that_is_renewed_keeps_its_place_for_ever() {
 fn renewing_up_to_the_last_moment_is_in_time_and_at_the_end_too_late() {
     let (mut desk, slots) = Desk::with(concurrency(1));
     let lease = desk.ask(at(0), &[(slots, 1)]).unwrap();
-    let last = just_before(at(0) + Limits::HOLD);
+    let last = just_before(at(0) + HOLD);
     desk.limits.renew(last, lease);
-    assert_eq!(desk.used(at(0) + Limits::HOLD, slots), 1);
-    desk.limits.renew(last + Limits::HOLD, lease);
-    assert_eq!(desk.used(last + Limits::HOLD, slots), 0);
+    assert_eq!(desk.used(at(0) + HOLD, slots), 1);
+    desk.limits.renew(last + HOLD, lease);
+    assert_eq!(desk.used(last + HOLD, slots), 0);
 }
 
 #[test]

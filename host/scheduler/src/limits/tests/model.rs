@@ -95,7 +95,7 @@ impl Model {
             asked,
             amount: asked,
             debt: 0,
-            until: now + self.window(limit).unwrap_or(Limits::HOLD),
+            until: now + self.window(limit).unwrap_or(HOLD),
         });
         self.history.push(Asked {
             lease,
@@ -144,7 +144,7 @@ impl Model {
         for asked in self.history.iter_mut().filter(|asked| asked.lease == lease) {
             for share in &mut asked.shares {
                 if windows[share.limit].is_none() && share.until > now {
-                    share.until = now + Limits::HOLD;
+                    share.until = now + HOLD;
                 }
             }
         }

@@ -109,7 +109,7 @@ fn the_time_until_a_quota_is_filled_is_no_window() {
         rig.end(now + 10, last, class, &wait(1));
         now += 1100;
     }
-    assert_eq!(rig.strategy.refusals.classifier.kind(), Kind::Rate);
+    assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Rate);
     let rates = rig.rates();
     let is_of_today = |rate: &(u64, Duration)| rate.1 < MINUTE;
     assert!(

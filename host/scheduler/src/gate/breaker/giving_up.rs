@@ -19,11 +19,11 @@
 
 use crate::job::Refusal;
 use crate::time::Time;
-use crate::tuning::hope::{PATIENCE, PATIENCE_WHERE_IT_WORKED, PROBES, WAVE};
+use crate::tuning::giving_up::{PATIENCE, PATIENCE_WHERE_IT_WORKED, PROBES, WAVE};
 
-/// What is left of it.
+/// How near a server is to being given up.
 #[derive(Debug, Default)]
-pub(super) struct Hope {
+pub(super) struct GivingUp {
     /// When the first failure since the last answer came.
     failing_since: Option<Time>,
     /// Probes since then, all failed.
@@ -35,7 +35,7 @@ pub(super) struct Hope {
     succeeded: bool,
 }
 
-impl Hope {
+impl GivingUp {
     /// Takes in that the server failed an attempt.
     pub(super) fn fails(&mut self, now: Time) {
         let since = *self.failing_since.get_or_insert(now);
@@ -97,22 +97,22 @@ mod tests {
     }
 
     /// Fails once at 0 and with a probe at each of `probes`.
-    fn failing(mut hope: Hope, probes: &[u64]) -> Hope {
-        hope.fails(at(0));
+    fn failing(mut giving_up: GivingUp, probes: &[u64]) -> GivingUp {
+        giving_up.fails(at(0));
         for probe in probes {
-            hope.probe_fails(at(*probe));
+            giving_up.probe_fails(at(*probe));
         }
-        hope
+        giving_up
     }
 
     /// Of a server that never worked.
-    fn unknown(probes: &[u64]) -> Hope {
-        failing(Hope::default(), probes)
+    fn unknown(probes: &[u64]) -> GivingUp {
+        failing(GivingUp::default(), probes)
     }
 
     /// Whether a queue of a hundred jobs is given up at that second.
-    fn is_lost(mut hope: Hope, second: u64) -> bool {
-        hope.lost(at(second), 100).is_some()
+    fn is_lost(mut giving_up: GivingUp, second: u64) -> bool {
+        giving_up.lost(at(second), 100).is_some()
     }
 
     #[test]
@@ -127,19 +127,19 @@ mod tests {
 
     #[test]
     fn failures_that_are_no_probes_don_t_count() {
-        let mut hope = unknown(&[]);
+        let mut giving_up = unknown(&[]);
         for second in 1..100 {
-            hope.fails(at(second));
+            giving_up.fails(at(second));
         }
-        assert!(!is_lost(hope, 100));
+        assert!(!is_lost(giving_up, 100));
     }
 
     #[test]
     fn a_server_that_has_worked_is_waited_for_ten_minutes() {
         let worked = || {
-            let mut hope = Hope::default();
-            hope.succeeds();
-            hope
+            let mut giving_up = GivingUp::default();
+            giving_up.succeeds();
+            giving_up
         };
         assert!(!is_lost(failing(worked(), &[2, 5, 10, 60, 120, 599]), 599));
         assert!(is_lost(failing(worked(), &[2, 5, 10, 60, 120, 600]), 600));
@@ -147,23 +147,23 @@ mod tests {
 
     #[test]
     fn each_wave_has_three_probes_or_as_many_as_it_has_jobs() {
-        let mut hope = unknown(&[2, 5, 10, 20, 30]);
-        assert!(hope.lost(at(30), 100).is_some());
-        assert_eq!(hope.lost(at(30), 100), None, "it was said");
+        let mut giving_up = unknown(&[2, 5, 10, 20, 30]);
+        assert!(giving_up.lost(at(30), 100).is_some());
+        assert_eq!(giving_up.lost(at(30), 100), None, "it was said");
         for (queued, probes) in [(100, 3), (2, 2), (1, 1)] {
             for probe in 1..=probes {
-                hope.probe_fails(at(31));
-                assert_eq!(hope.lost(at(31), queued).is_some(), probe == probes);
+                giving_up.probe_fails(at(31));
+                assert_eq!(giving_up.lost(at(31), queued).is_some(), probe == probes);
             }
         }
     }
 
     #[test]
     fn any_answer_brings_all_of_it_back() {
-        let mut hope = unknown(&[2, 5, 10, 20, 30]);
-        hope.answers();
-        assert_eq!(hope.lost(at(31), 1), None);
-        hope.probe_fails(at(32));
-        assert_eq!(hope.lost(at(99), 1), None);
+        let mut giving_up = unknown(&[2, 5, 10, 20, 30]);
+        giving_up.answers();
+        assert_eq!(giving_up.lost(at(31), 1), None);
+        giving_up.probe_fails(at(32));
+        assert_eq!(giving_up.lost(at(99), 1), None);
     }
 }

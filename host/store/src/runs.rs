@@ -34,3 +34,8 @@ pub use row::Row;
 pub use rows::{Rows, RowsByKey};
 pub use store::Store;
 pub use writer::{LaneLog, PushError, RunWriter};
+
+/// A count as SQLite holds it, which has no larger one than this.
+fn saturating(count: impl TryInto<i64>) -> i64 {
+    count.try_into().unwrap_or(i64::MAX)
+}

@@ -8,6 +8,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::saturating;
+
 /// Slots of one run at most: as many points as a chart on a page can tell apart.
 const MOST_SLOTS: u64 = 240;
 
@@ -106,10 +108,10 @@ impl Slots {
         };
         let at_ms = begins.saturating_add(moment.at_ms);
         let width = width(at_ms);
-        let slot = signed(slot(at_ms, width));
+        let slot = saturating(slot(at_ms, width));
         let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if width != self.width {
-            change.execute(THIN, (self.run, signed(width)))?;
+            change.execute(THIN, (self.run, saturating(width)))?;
         }
         for lane in &moment.lanes {
             change.prepare_cached(PUT)?.execute((
@@ -118,8 +120,8 @@ impl Slots {
                 &lane.lane,
                 lane.in_flight,
                 lane.allowed,
-                signed(lane.waiting),
-                signed(lane.refused),
+                saturating(lane.waiting),
+                saturating(lane.refused),
             ))?;
         }
         change.commit()?;
@@ -140,10 +142,6 @@ fn width(at_ms: u64) -> u64 {
 /// The slot of a moment: the nearest one, so that a clock which is a little early or late leaves none out.
 fn slot(at_ms: u64, width: u64) -> u64 {
     (at_ms.saturating_add(width / 2) / width).max(1) * width
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

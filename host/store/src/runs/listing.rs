@@ -9,7 +9,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::store::no_such_run;
-use super::{Outcome, OutcomeCounts, RunInfo, RunState, Store, liveness};
+use super::{Outcome, OutcomeCounts, RunInfo, RunState, Store, liveness, saturating};
 use crate::database::Purpose;
 use crate::error::{RunRef, StoreError};
 
@@ -115,8 +115,7 @@ impl Store {
         let found = "WHERE ?1 = '' OR instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), lower(?1)) \
              OR EXISTS (SELECT 1 FROM json_each(tags) WHERE instr(lower(key || '=' || value), lower(?1))) \
              ORDER BY created_at_ms DESC, key DESC LIMIT ?2 OFFSET ?3";
-        let number = |n| i64::try_from(n).unwrap_or(i64::MAX);
-        let values = (text, number(limit), number(skip));
+        let values = (text, saturating(limit), saturating(skip));
         let of = (LISTED_COLUMNS, found);
         self.select(&connection, of, values, Counting::NotCounted)
     }
@@ -132,9 +131,13 @@ impl Store {
         let alike = "WHERE EXISTS (SELECT 1 FROM runs AS it WHERE it.id = ?1 AND \
              iif(it.description IS NULL, runs.config = it.config, runs.description = it.description)) \
              ORDER BY created_at_ms DESC, key DESC LIMIT ?2";
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let of = (LISTED_COLUMNS, alike);
-        self.select(&connection, of, (id, limit), Counting::NotCounted)
+        self.select(
+            &connection,
+            of,
+            (id, saturating(limit)),
+            Counting::NotCounted,
+        )
     }
 
     fn newest(
@@ -144,8 +147,7 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<RunInfo>, StoreError> {
         let of = (columns, "ORDER BY created_at_ms DESC, key DESC LIMIT ?1");
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.select(connection, of, [limit], Counting::Counted)
+        self.select(connection, of, [saturating(limit)], Counting::Counted)
     }
 
     /// Resolves the id that `wanted` is or begins.

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params}
 use super::lanes::{LaneMoment, Slots};
 use super::liveness::Claim;
 use super::queue::{Failure, Queue, Refused};
-use super::{Row, RunEnd};
+use super::{Row, RunEnd, saturating};
 use crate::database::{Database, tidy_journal};
 use crate::digest::Digest;
 use crate::error::{StoreError, WriterFailure};
@@ -280,12 +280,12 @@ fn write_group(connection: &mut Connection, run: i64, group: &[Row]) -> rusqlite
                 ":row_id": row.row_id,
                 ":outcome": row.outcome.as_str(),
                 ":score": row.score,
-                ":latency_ms": row.latency_ms.map(signed),
+                ":latency_ms": row.latency_ms.map(saturating),
                 ":cost_usd": row.cost_usd,
                 ":grading_usd": row.grading_usd,
                 ":saved_usd": row.saved_usd,
-                ":input_tokens": row.input_tokens.map(signed),
-                ":output_tokens": row.output_tokens.map(signed),
+                ":input_tokens": row.input_tokens.map(saturating),
+                ":output_tokens": row.output_tokens.map(saturating),
                 ":cached": row.cached,
                 ":identity": row.identity.as_ref().map(Digest::as_bytes),
             })?;
@@ -305,10 +305,6 @@ fn end(queue: &Queue, connection: &Connection, run: i64) -> rusqlite::Result<()>
     }
     tidy_journal(connection);
     Ok(())
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

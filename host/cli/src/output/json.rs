@@ -74,6 +74,7 @@ pub(super) fn stats(summary: &Summary) -> Value {
     let mut usage = tokens(&all.tokens);
     usage["assertions"] = tokens(&all.grading_tokens);
     let duration_ms = summary.duration.as_millis() as u64;
+    let mut whole = summary.to_json();
     let mut stats = json!({
         "successes": all.passed,
         "failures": all.failed + all.waiting,
@@ -83,11 +84,11 @@ pub(super) fn stats(summary: &Summary) -> Value {
         "durationMs": duration_ms,
         "evaluationDurationMs": duration_ms,
         "maxConcurrency": summary.concurrency,
-        "lanes": summary.to_json()["lanes"].take(),
+        "lanes": whole["lanes"].take(),
         "budgetExceeded": all.budget_exceeded,
         "waiting": all.waiting,
         "withoutAssertions": all.ungraded,
-        "budgets": summary.to_json()["budgets"].take(),
+        "budgets": whole["budgets"].take(),
     });
     if let Some(cost) = cost(&summary.all) {
         stats["cost"] = cost;

@@ -71,11 +71,11 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         named_scores: map(&row["namedScores"]),
         conclusion: Conclusion::foreign(
             outcome,
-            number(&row["score"]).unwrap_or(0.0),
+            row["score"].as_f64().unwrap_or(0.0),
             row["error"].as_str().map(str::to_owned),
         ),
         latency_ms: count(&row["latencyMs"]),
-        cost: number(&row["cost"]),
+        cost: row["cost"].as_f64(),
         token_usage: usage,
         metadata: map(&row["metadata"]),
         question: None,
@@ -121,13 +121,9 @@ fn map(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }
 
-fn number(value: &Value) -> Option<f64> {
-    value.as_f64()
-}
-
 /// A count that may be written as a fraction.
 fn count(value: &Value) -> u64 {
-    let number = number(value).filter(|number| *number > 0.0);
+    let number = value.as_f64().filter(|number| *number > 0.0);
     number.unwrap_or(0.0).round() as u64
 }
 
@@ -168,7 +164,7 @@ fn response(value: &Value) -> Option<ResponseRecord> {
         output: output.clone(),
         raw: response.get("raw").filter(|raw| !raw.is_null()).cloned(),
         cached: value["cached"].as_bool().unwrap_or(false),
-        cost: number(&value["cost"]),
+        cost: value["cost"].as_f64(),
         token_usage: usage(&value["tokenUsage"]),
         finish_reason: word("finishReason"),
         model: None,
@@ -183,7 +179,7 @@ fn grading(value: &Value) -> Option<GradingRecord> {
     let components = components.into_iter().flatten();
     Some(GradingRecord {
         pass: value["pass"].as_bool().unwrap_or(false),
-        score: number(&value["score"]).unwrap_or(0.0),
+        score: value["score"].as_f64().unwrap_or(0.0),
         reason: text(value.get("reason")),
         named_scores: map(&value["namedScores"]),
         named_score_weights: map(&value["namedScoreWeights"]),
@@ -200,7 +196,7 @@ fn grading(value: &Value) -> Option<GradingRecord> {
 fn component(value: &Value) -> ComponentRecord {
     ComponentRecord {
         pass: value["pass"].as_bool().unwrap_or(false),
-        score: number(&value["score"]).unwrap_or(0.0),
+        score: value["score"].as_f64().unwrap_or(0.0),
         reason: text(value.get("reason")),
         skipped: value["skipped"].as_bool().unwrap_or(false),
         error_code: None,

@@ -73,7 +73,7 @@ fn head(text: &mut Sheet, record: &CaseRecord) {
     if record.repeat_index > 0 {
         text.line(&format!("Repeat {}", record.repeat_index + 1));
     }
-    if let Some(description) = record.test_case.get("description").and_then(Value::as_str) {
+    if let Some(description) = record.description() {
         text.line(&format!("Description: {description}"));
     }
     if let Some(question) = &record.question {

@@ -95,6 +95,11 @@ pub struct CaseRecord {
 }
 
 impl CaseRecord {
+    /// The test's description.
+    pub fn description(&self) -> Option<&str> {
+        self.test_case.get("description")?.as_str()
+    }
+
     /// A record with everything that is known of a case before it is called.
     pub(crate) fn new(case: &Case, prompt: Option<String>, conclusion: Conclusion) -> Self {
         let column = &case.column;

@@ -79,7 +79,7 @@ impl Repeats {
         let key = (Arc::from(group.as_str()), record.prompt_idx);
         let repeated = self.groups.entry(key).or_insert_with(|| Repeated {
             first: id,
-            description: description(record).map(|text| shared(descriptions, text)),
+            description: record.description().map(|text| shared(descriptions, text)),
             ran: 0,
             passed: 0,
         });
@@ -124,10 +124,6 @@ impl Repeats {
         };
         self.in_order().iter().map(entry).collect()
     }
-}
-
-fn description(record: &CaseRecord) -> Option<&str> {
-    record.test_case.get("description")?.as_str()
 }
 
 /// The one copy of a text.

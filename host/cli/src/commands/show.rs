@@ -114,7 +114,7 @@ fn grep(run: &StoredRun, text: &str) -> anyhow::Result<HashSet<u32>> {
     let has = |text: &str| text.to_lowercase().contains(&wanted);
     let mut found = HashSet::new();
     run.sum_up(|record| {
-        let description = record.test_case.get("description").and_then(Value::as_str);
+        let description = record.description();
         let answer = record.response.as_ref().map(|it| text_of(&it.output));
         let grading = record.grading_result.iter();
         let mut components = grading.flat_map(|grading| &grading.component_results);

@@ -192,7 +192,7 @@ impl Headings {
         let mut room = MAX_NAMES;
         for record in records(run.records.open()?) {
             let record = record?;
-            headings.description |= description(&record).is_some();
+            headings.description |= record.description().is_some();
             headings.other_vars |= !add_names(&mut headings.vars, &record.vars, MAX_NAMES);
             if let Some(metrics) = headings.metrics.get_mut(record.prompt_idx as usize) {
                 let before = metrics.len();
@@ -240,7 +240,7 @@ impl Headings {
     fn inputs(&self, record: &CaseRecord) -> Vec<String> {
         let mut cells = Vec::new();
         if self.description {
-            cells.push(description(record).unwrap_or_default().to_owned());
+            cells.push(record.description().unwrap_or_default().to_owned());
         }
         cells.extend(self.vars.iter().map(|name| text_in(&record.vars, name)));
         if self.other_vars {
@@ -393,10 +393,6 @@ fn status(outcome: Outcome) -> &'static str {
         Outcome::Failed => "FAIL",
         Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => "ERROR",
     }
-}
-
-fn description(record: &CaseRecord) -> Option<&str> {
-    record.test_case.get("description").and_then(Value::as_str)
 }
 
 fn text_in(map: &Map<String, Value>, name: &str) -> String {

@@ -55,8 +55,8 @@ pub(crate) struct Subject<'a> {
 /// The assertions of a case, with what every one of them reads.
 struct Assertions<'a> {
     scope: &'a CallScope,
-    subject: Subject<'a>,
     case: &'a Case,
+    request: &'a Request,
     answer: &'a Answer,
     identity: &'a CallContext,
     /// The context of code as JSON, for assertions without a `config`.
@@ -94,19 +94,23 @@ type Attempt = Result<(ComponentRecord, GraderUsage), CallFailure>;
 /// Grades an answer by the case's assertions.
 pub(crate) async fn grade_all(
     scope: &CallScope,
-    subject: Subject<'_>,
+    Subject {
+        case,
+        request,
+        answer,
+    }: Subject<'_>,
     identity: &CallContext,
 ) -> Grades {
     let all = Assertions {
         scope,
-        subject,
-        case: subject.case,
-        answer: subject.answer,
+        case,
+        request,
+        answer,
         identity,
         context: OnceLock::new(),
         kept: KeptGrades::new(&scope.context.masker, &scope.memory),
     };
-    let checks = &*subject.case.test.assertions;
+    let checks = &*case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
     let mut used = GraderUsage::default();
     // Those without a condition depend on nothing, so they run side by side and before all others: the others
@@ -245,13 +249,12 @@ impl Assertions<'_> {
 
     /// Returns what a `transform` or `contextTransform` makes of an output.
     async fn transformed(&self, script: &Script, output: &Value) -> Result<Value, CallFailure> {
-        let Subject { case, request, .. } = self.subject;
         let metadata = &self.answer.record.metadata;
         transform(
             self.scope,
             script,
             output,
-            transform_context(case, &request.prompt, metadata),
+            transform_context(self.case, &self.request.prompt, metadata),
             self.identity,
         )
         .await
@@ -311,7 +314,7 @@ impl Assertions<'_> {
     fn code_context(&self, config: Option<&Map<String, Value>>) -> String {
         let record = &self.answer.record;
         let context = CodeContext {
-            prompt: &self.subject.request.prompt,
+            prompt: &self.request.prompt,
             vars: &self.case.scope,
             test: TestCase::of(self.case),
             provider: provider(self.case),
@@ -331,11 +334,11 @@ impl Assertions<'_> {
         output: &Output<'_>,
     ) -> Attempt {
         let grader = &self.scope.context.graders[&assertion.kind];
-        let mut input = self.input(assertion, value, output, grader);
-        if let Some(script) = &assertion.context_transform {
-            let context = self.transformed(script, &output.value).await?;
-            input.extra_json = self.knobs(assertion, Some(context));
-        }
+        let context = match &assertion.context_transform {
+            Some(script) => Some(self.transformed(script, &output.value).await?),
+            None => None,
+        };
+        let input = self.input(assertion, value, output, context, grader);
         let (result, used) = self
             .scope
             .evaluate(grader, assertion.judges, &input, self.identity)
@@ -373,6 +376,7 @@ impl Assertions<'_> {
         assertion: &Assertion,
         value: Option<&Value>,
         output: &Output<'_>,
+        context: Option<Value>,
         grader: &Grader,
     ) -> Input {
         let reads = grader.reads;
@@ -388,7 +392,7 @@ impl Assertions<'_> {
                 .contains(Inputs::COMPLETION)
                 .then(|| self.answer.completion.clone()),
             prompt: if reads.contains(Inputs::PROMPT) {
-                self.subject.request.messages.clone()
+                self.request.messages.clone()
             } else {
                 Vec::new()
             },
@@ -405,7 +409,7 @@ impl Assertions<'_> {
                 .record
                 .cost
                 .filter(|_| reads.contains(Inputs::COST)),
-            extra_json: self.knobs(assertion, None),
+            extra_json: self.knobs(assertion, context),
         }
     }
 }

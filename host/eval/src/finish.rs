@@ -71,6 +71,18 @@ struct EndRules<'a> {
     time_up: Option<Duration>,
 }
 
+impl CaseEnd {
+    fn new(finished: Finished, how: Ended<Held>, left: Option<Left>) -> Self {
+        Self {
+            finished: Some(finished),
+            how,
+            left,
+            memory: None,
+            leaves_question: false,
+        }
+    }
+}
+
 impl Finished {
     fn new(masker: &Masker, record: CaseRecord, identity: Option<Digest>) -> Self {
         let (record, json) = masked(record, masker);
@@ -165,70 +177,59 @@ impl<'a> EndRules<'a> {
         }
         let (identity, group) = self.identities.with_group(case);
         record.repeat_group = group;
-        let file = case.test.data.as_ref().map(|data| &*data.real);
-        let carried = carried_over(case, &record);
-        let is_carried = carried.is_none_or(|left| self.memory.carry(file, left.values()));
-        if !is_carried {
-            record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_carry());
-        }
-        let end = self.end_or_hold(case, record, identity);
-        let left = if is_carried {
-            end.left
-        } else {
-            end.left.map(Left::lost)
-        };
-        CaseEnd { left, ..end }
+        self.end_or_hold(case, record, Some(identity))
     }
 
-    /// The end of a case, which may be compared with others.
-    fn end_or_hold(&self, case: &Case, mut record: CaseRecord, identity: Digest) -> CaseEnd {
+    /// The end of a case, whose answer may wait to be compared with others.
+    fn end_or_hold(
+        &self,
+        case: &Case,
+        mut record: CaseRecord,
+        identity: Option<Digest>,
+    ) -> CaseEnd {
         // A question that used too much has its verdict, which no comparison changes.
-        let is_graded = |record: &CaseRecord| record.conclusion.is_graded();
-        if case.test.comparisons.is_empty() || !is_graded(&record) {
-            return self.done(case, record, identity);
+        let is_compared = !case.test.comparisons.is_empty() && record.conclusion.is_graded();
+        if is_compared {
+            // On the disk it stands as what it is until it is compared: answered, not more.
+            verdict::open(&mut record);
+            record = verdict::waiting(record);
         }
-        verdict::open(&mut record);
-        let (mut record, json) = masked(record, self.masker);
-        let values = record.response.iter().flat_map(ResponseRecord::values);
-        let bytes = of_waiting(json.len(), values);
-        drop(json);
-        // Masked it may have become too large to be kept.
-        if is_graded(&record) && !self.memory.keep_answer(case.id.test_idx, bytes) {
-            verdict::leave_out(&mut record);
-            let why = too_large_to_compare();
-            record.conclusion = Conclusion::failure(FailureCode::TooLarge, why);
-        }
-        if !is_graded(&record) {
-            return self.done(case, record, identity);
-        }
-        // On the disk it stands as what it is until it is compared: answered, not more.
-        let waiting = verdict::waiting(record.clone());
-        let stored = Finished::new(self.masker, waiting, Some(identity));
-        let left = carried_over(case, &record);
-        let (record, identity) = (Arc::new(record), Some(identity));
-        CaseEnd {
-            finished: Some(stored),
-            how: Ended::Answered(Held { record, identity }),
-            left,
-            memory: None,
-            leaves_question: false,
-        }
+        let finished = Finished::new(self.masker, record, identity);
+        // One that is too large to be kept has no grade any more.
+        let graded = || verdict::reopened(CaseRecord::clone(&finished.record));
+        let answer = is_compared.then(graded).flatten();
+        let left = carried_over(case, &finished.record);
+        let is_carried = self.carries(case, left.as_ref());
+        let why = if !is_carried {
+            too_large_to_carry()
+        } else if answer.is_some() && !self.keeps(case, &finished) {
+            too_large_to_compare()
+        } else {
+            let how = match answer.map(Arc::new) {
+                Some(record) => Ended::Answered(Held { record, identity }),
+                None => how(&finished.record),
+            };
+            return CaseEnd::new(finished, how, left);
+        };
+        let mut record = answer.unwrap_or_else(|| Arc::unwrap_or_clone(finished.record));
+        verdict::leave_out(&mut record);
+        record.conclusion = Conclusion::failure(FailureCode::TooLarge, why);
+        let finished = Finished::new(self.masker, record, identity);
+        let left = left.map(|left| if is_carried { left } else { left.lost() });
+        CaseEnd::new(finished, Ended::Done, left)
     }
 
-    /// The end of a case that is compared with no others.
-    fn done(&self, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
-        let how = match record.conclusion.outcome() {
-            Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
-            Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
-        };
-        let finished = Finished::new(self.masker, record, Some(identity));
-        CaseEnd {
-            left: carried_over(case, &finished.record),
-            finished: Some(finished),
-            how,
-            memory: None,
-            leaves_question: false,
-        }
+    /// Whether there is room for what the case leaves to later ones.
+    fn carries(&self, case: &Case, left: Option<&Left>) -> bool {
+        let file = case.test.data.as_ref().map(|data| &*data.real);
+        left.is_none_or(|left| self.memory.carry(file, left.values()))
+    }
+
+    /// Whether there is room for an answer that waits for the others of its row.
+    fn keeps(&self, case: &Case, Finished { record, row }: &Finished) -> bool {
+        let values = record.response.iter().flat_map(ResponseRecord::values);
+        let bytes = of_waiting(row.record_json.len(), values);
+        self.memory.keep_answer(case.id.test_idx, bytes)
     }
 
     /// The rows of answers that nothing will be compared with any more.
@@ -241,6 +242,14 @@ impl<'a> EndRules<'a> {
             Finished::new(self.masker, record, identity)
         };
         answers.into_iter().map(leave).collect()
+    }
+}
+
+/// How a case ended that is compared with no others.
+fn how(record: &CaseRecord) -> Ended<Held> {
+    match record.conclusion.outcome() {
+        Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
+        Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
     }
 }
 

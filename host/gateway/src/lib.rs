@@ -59,7 +59,7 @@ pub use lane::Lane;
 pub use memory::cache::{DiskCache, KEY_VERSION};
 pub use memory::cassette::{CassetteError, Exchanges, Playback, Recording};
 pub use memory::remembered::{
-    Caller, Cassette, Ending, Envelope, Found, Held, Interaction, Remembered, ResponseCache,
+    CachedReply, Caller, Cassette, Ending, Envelope, Found, Interaction, Remembered, ResponseCache,
 };
 pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
 pub use policy::address::{Place, needs_agreement};

@@ -64,13 +64,13 @@ impl Share {
         }
     }
 
-    async fn take(&self, places: u32, bundled: bool) -> Place<'_> {
+    async fn take(&self, places: u32, bundled: bool) -> PoolPlace<'_> {
         let of_others = if bundled {
             None
         } else {
             self.of_others.acquire_many(places).await.ok()
         };
-        Place {
+        PoolPlace {
             _of_others: of_others,
             _permit: self.all.acquire_many(places).await.ok(),
         }
@@ -89,7 +89,7 @@ pub(crate) struct Needs {
 }
 
 /// One call's share of the pool, given back on drop.
-pub(crate) struct Place<'a> {
+pub(crate) struct PoolPlace<'a> {
     _of_others: Option<SemaphorePermit<'a>>,
     _permit: Option<SemaphorePermit<'a>>,
 }
@@ -124,7 +124,7 @@ impl Engine {
         &self,
         needs: Needs,
         goes_first: impl Future<Output = ()>,
-    ) -> Place<'_> {
+    ) -> PoolPlace<'_> {
         let Needs {
             places,
             nested,
@@ -136,7 +136,7 @@ impl Engine {
         tokio::select! {
             biased;
             place = self.nested.take(places, bundled) => place,
-            () = goes_first => Place {
+            () = goes_first => PoolPlace {
                 _of_others: None,
                 _permit: self.first.acquire_many(places).await.ok(),
             },

@@ -25,6 +25,6 @@ mod schema;
 mod writer;
 
 pub use admin::{CacheItem, CacheStats, Cleared};
-pub use commit::{Commit, Kept};
+pub use commit::{Commit, CommitOutcome};
 pub use entry::{CacheLabels, CacheOptions, CachedResponse};
 pub use handle::{Cache, CacheCounts};

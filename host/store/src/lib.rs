@@ -45,7 +45,7 @@ pub use browse::{
 };
 pub use cache::{
     Cache, CacheCounts, CacheItem, CacheLabels, CacheOptions, CacheStats, CachedResponse, Cleared,
-    Commit, Kept,
+    Commit, CommitOutcome,
 };
 pub use database::OpenOptions;
 pub use digest::Digest;

@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use sha2::{Digest as _, Sha256};
 
 use crate::lane::Lane;
-use crate::memory::remembered::{Envelope, Held, Remembered, ResponseCache};
+use crate::memory::remembered::{CachedReply, Envelope, Remembered, ResponseCache};
 use crate::policy::address::Reach;
 use crate::policy::masker::Masker;
 use crate::policy::secret::Scheme;
@@ -166,7 +166,7 @@ impl DiskCache {
 #[async_trait]
 impl ResponseCache for DiskCache {
     // Some tens of microseconds: handing it to another thread would take as long.
-    fn get(&self, key: &Digest) -> Option<Held> {
+    fn get(&self, key: &Digest) -> Option<CachedReply> {
         let found = self.cache.get(key, now_ms())?;
         let mut response = Remembered {
             status: found.status,
@@ -174,14 +174,14 @@ impl ResponseCache for DiskCache {
             body: found.body,
         };
         mask(&self.masker, &mut response);
-        Some(Held {
+        Some(CachedReply {
             latency: Duration::from_millis(found.latency_ms),
             response,
         })
     }
 
-    async fn put(&self, key: &Digest, envelope: &Envelope, lane: &Lane, held: Held) {
-        let Held { response, latency } = held;
+    async fn put(&self, key: &Digest, envelope: &Envelope, lane: &Lane, held: CachedReply) {
+        let CachedReply { response, latency } = held;
         let entry = CachedResponse {
             status: response.status,
             headers: response.headers,

@@ -59,7 +59,7 @@ pub struct Remembered {
 
 /// A response in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct CachedReply {
     /// The response.
     pub response: Remembered,
     /// Time that the original took on the wire.
@@ -172,9 +172,9 @@ impl Cassette for NoCassette {
 #[async_trait]
 pub trait ResponseCache: Send + Sync {
     /// What it has. May take as long as reading a small file.
-    fn get(&self, key: &Digest) -> Option<Held>;
+    fn get(&self, key: &Digest) -> Option<CachedReply>;
 
     /// Keeps a response that is worth it. Returns once it would survive a crash, so that
     /// nothing is paid for twice; or when it can't be kept, which is no error of the request.
-    async fn put(&self, key: &Digest, envelope: &Envelope, lane: &Lane, held: Held);
+    async fn put(&self, key: &Digest, envelope: &Envelope, lane: &Lane, held: CachedReply);
 }

@@ -16,7 +16,7 @@ use super::{Passage, Stack, class_of, owe, reply};
 use crate::admission::budget::Claim;
 use crate::exchange::Reply;
 use crate::memory::cache;
-use crate::memory::remembered::{Ending, Envelope, Held, Interaction};
+use crate::memory::remembered::{CachedReply, Ending, Envelope, Interaction};
 use crate::memory::shared::Share;
 use crate::observer::Event;
 use crate::wire::bodies::Space;
@@ -152,7 +152,7 @@ impl Stack {
         &self,
         request: &DetachedRequest,
         space: &mut Space,
-    ) -> Result<Option<Held>, Fault> {
+    ) -> Result<Option<CachedReply>, Fault> {
         let cache = self.cache.as_deref();
         let cache = cache.expect("only with a cache requests are shared");
         while let Some(held) = cache.get(&request.cache_key) {
@@ -178,7 +178,7 @@ impl Stack {
         let mut space = self
             .bodies
             .space(request.outbound.space_owner(), &request.scope.bodies);
-        if let Some(Held { response, latency }) = self.held(&request, &mut space).await? {
+        if let Some(CachedReply { response, latency }) = self.held(&request, &mut space).await? {
             *taken = Some(space);
             stopwatch.remember(latency, 0);
             let class = class_of(&response, None);
@@ -204,7 +204,7 @@ impl Stack {
             && ended.is_whole
             && cache::is_worth_keeping(&response)
         {
-            let held = Held {
+            let held = CachedReply {
                 response: response.clone(),
                 latency: stopwatch.spent().worked,
             };

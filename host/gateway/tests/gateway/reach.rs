@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    ClientSettings, Code, Envelope, Gateway, Grants, Held, Lane, ProxyChoice, RESPONSE_LIMIT,
-    ResponseCache, Settings,
+    CachedReply, ClientSettings, Code, Envelope, Gateway, Grants, Lane, ProxyChoice,
+    RESPONSE_LIMIT, ResponseCache, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 
@@ -197,21 +197,21 @@ async fn a_connection_of_the_wider_reach_never_serves_the_narrower() {
 
 /// Keeps everything, by key.
 #[derive(Clone, Default)]
-struct Everything(Arc<Mutex<HashMap<String, Held>>>);
+struct Everything(Arc<Mutex<HashMap<String, CachedReply>>>);
 
 impl Everything {
-    fn held(&self) -> MutexGuard<'_, HashMap<String, Held>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<String, CachedReply>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl ResponseCache for Everything {
-    fn get(&self, key: &runner_store::Digest) -> Option<Held> {
+    fn get(&self, key: &runner_store::Digest) -> Option<CachedReply> {
         self.held().get(&key.to_string()).cloned()
     }
 
-    async fn put(&self, key: &runner_store::Digest, _: &Envelope, _: &Lane, held: Held) {
+    async fn put(&self, key: &runner_store::Digest, _: &Envelope, _: &Lane, held: CachedReply) {
         self.held().insert(key.to_string(), held);
     }
 }

@@ -9,8 +9,8 @@ use std::thread;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use runner_gateway::{
-    CALL_LIMIT, CallBodies, Code, Envelope, ExchangeError, ExchangeScope, Gateway, Held, Lane,
-    Precedence, RESPONSE_LIMIT, Reply, ResponseCache, Settings,
+    CALL_LIMIT, CachedReply, CallBodies, Code, Envelope, ExchangeError, ExchangeScope, Gateway,
+    Lane, Precedence, RESPONSE_LIMIT, Reply, ResponseCache, Settings,
 };
 use tokio::sync::watch;
 
@@ -65,11 +65,11 @@ struct Forgetful;
 
 #[async_trait]
 impl ResponseCache for Forgetful {
-    fn get(&self, _: &runner_store::Digest) -> Option<Held> {
+    fn get(&self, _: &runner_store::Digest) -> Option<CachedReply> {
         None
     }
 
-    async fn put(&self, _: &runner_store::Digest, _: &Envelope, _: &Lane, held: Held) {
+    async fn put(&self, _: &runner_store::Digest, _: &Envelope, _: &Lane, held: CachedReply) {
         tokio::task::yield_now().await;
         assert_eq!(held.response.body.len(), RESPONSE_LIMIT);
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CacheMode, Caller, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event, Exchange,
-    ExchangeScope, Found, Gateway, Held, Interaction, Lane, LaneNotice, LanePolicy, Notice,
+    CacheMode, CachedReply, Caller, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event,
+    Exchange, ExchangeScope, Found, Gateway, Interaction, Lane, LaneNotice, LanePolicy, Notice,
     Observer, Remembered, ResponseCache, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
@@ -88,7 +88,7 @@ impl Cassette for JournalCassette {
 struct JournalCache {
     journal: Journal,
     always: Option<Remembered>,
-    held: Mutex<HashMap<String, Held>>,
+    held: Mutex<HashMap<String, CachedReply>>,
 }
 
 impl JournalCache {
@@ -106,9 +106,9 @@ const TOOK: Duration = Duration::from_millis(1234);
 
 #[async_trait]
 impl ResponseCache for JournalCache {
-    fn get(&self, key: &runner_store::Digest) -> Option<Held> {
+    fn get(&self, key: &runner_store::Digest) -> Option<CachedReply> {
         self.journal.write("look up");
-        let always = self.always.clone().map(|response| Held {
+        let always = self.always.clone().map(|response| CachedReply {
             response,
             latency: TOOK,
         });
@@ -116,7 +116,7 @@ impl ResponseCache for JournalCache {
         always.or_else(|| held.get(&key.to_string()).cloned())
     }
 
-    async fn put(&self, key: &runner_store::Digest, _: &Envelope, lane: &Lane, held: Held) {
+    async fn put(&self, key: &runner_store::Digest, _: &Envelope, lane: &Lane, held: CachedReply) {
         assert!(!String::from_utf8_lossy(&held.response.body).contains(SECRET));
         assert_eq!(lane.bucket.as_deref(), Some("gpt"));
         self.journal.write(format!("keep {}", held.response.status));

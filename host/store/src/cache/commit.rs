@@ -13,7 +13,7 @@ use crate::error::{StoreError, WriterFailure};
 
 /// What became of a response that was handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum CommitOutcome {
     /// It is on disk: the process may be killed now.
     Stored,
     /// It takes more than an entry may, or than the disk has room for: it was not kept, and what was
@@ -21,7 +21,7 @@ pub enum Kept {
     TooLarge,
 }
 
-type Verdict = Result<Kept, Arc<WriterFailure>>;
+type Verdict = Result<CommitOutcome, Arc<WriterFailure>>;
 
 /// A `put` on its way to the disk. Dropping it takes nothing back.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Commit {
     ///
     /// # Errors
     /// [`StoreError::Caching`] when it could not be written.
-    pub fn wait(self) -> Result<Kept, StoreError> {
+    pub fn wait(self) -> Result<CommitOutcome, StoreError> {
         let state = self.slot.lock();
         let state = self
             .slot
@@ -51,7 +51,7 @@ impl Commit {
 }
 
 impl Future for Commit {
-    type Output = Result<Kept, StoreError>;
+    type Output = Result<CommitOutcome, StoreError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.slot.lock();

@@ -45,7 +45,7 @@ impl FreshCache {
     /// Stores a response and waits for it.
     pub(super) fn store(&self, number: u8, response: CachedResponse) {
         let commit = self.cache.put(key(number), labels(), response);
-        assert_eq!(commit.wait().unwrap(), super::Kept::Stored);
+        assert_eq!(commit.wait().unwrap(), super::CommitOutcome::Stored);
     }
 }
 

@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::payload::{Sealed, seal};
 use super::queue::{Group, Put, PutQueue};
-use super::{CacheLabels, CacheOptions, Kept};
+use super::{CacheLabels, CacheOptions, CommitOutcome};
 use crate::database::{PAGE_BYTES, tidy_journal};
 use crate::digest::Digest;
 use crate::error::{StoreError, WriterFailure};
@@ -123,9 +123,9 @@ impl Writer {
                     sealed,
                 });
                 let kept = if ready.is_some() {
-                    Kept::Stored
+                    CommitOutcome::Stored
                 } else {
-                    Kept::TooLarge
+                    CommitOutcome::TooLarge
                 };
                 ((ticket, kept), ready)
             })
@@ -137,7 +137,7 @@ impl Writer {
         });
         for (ticket, kept) in tickets {
             ticket.settle(match (&failure, kept) {
-                (Some(failure), Kept::Stored) => Err(Arc::clone(failure)),
+                (Some(failure), CommitOutcome::Stored) => Err(Arc::clone(failure)),
                 (_, kept) => Ok(kept),
             });
         }

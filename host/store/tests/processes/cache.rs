@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use runner_store::{Cache, CacheLabels, CacheOptions, CachedResponse, Digest, Kept, OpenOptions};
+use runner_store::{
+    Cache, CacheLabels, CacheOptions, CachedResponse, CommitOutcome, Digest, OpenOptions,
+};
 
 use crate::child::{Child, orders, say};
 
@@ -39,7 +41,7 @@ fn response(number: u64) -> CachedResponse {
 fn store(cache: &Cache, number: u64) {
     let labels = CacheLabels::default();
     let commit = cache.put(key(number), labels, response(number));
-    assert_eq!(commit.wait().unwrap(), Kept::Stored);
+    assert_eq!(commit.wait().unwrap(), CommitOutcome::Stored);
 }
 
 #[test]
@@ -57,9 +59,9 @@ fn what_would_fill_the_disk_is_not_kept() {
         commit.wait().unwrap()
     };
     let full = open(u64::MAX / 2);
-    assert_eq!(kept(&full), Kept::TooLarge);
+    assert_eq!(kept(&full), CommitOutcome::TooLarge);
     assert!(full.get(&key(1), 0).is_none());
-    assert_eq!(kept(&open(0)), Kept::Stored);
+    assert_eq!(kept(&open(0)), CommitOutcome::Stored);
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Wake for Woken {
     }
 }
 
-fn poll(commit: &mut Commit, woken: &Arc<Woken>) -> Poll<Result<Kept, StoreError>> {
+fn poll(commit: &mut Commit, woken: &Arc<Woken>) -> Poll<Result<CommitOutcome, StoreError>> {
     let waker = Waker::from(Arc::clone(woken));
     Pin::new(commit).poll(&mut Context::from_waker(&waker))
 }
@@ -31,13 +31,13 @@ fn who_polls_is_woken_once_it_is_settled() {
     assert!(poll(&mut commit, &woken).is_pending());
     assert!(poll(&mut commit, &woken).is_pending());
     assert_eq!(woken.0.load(Ordering::SeqCst), 0);
-    ticket.settle(Ok(Kept::Stored));
+    ticket.settle(Ok(CommitOutcome::Stored));
     assert_eq!(woken.0.load(Ordering::SeqCst), 1);
     // As often as it is asked.
     for _ in 0..2 {
         assert!(matches!(
             poll(&mut commit, &woken),
-            Poll::Ready(Ok(Kept::Stored))
+            Poll::Ready(Ok(CommitOutcome::Stored))
         ));
     }
 }
@@ -48,7 +48,7 @@ fn the_last_waker_is_the_one_that_is_woken() {
     let (first, second) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
     assert!(poll(&mut commit, &first).is_pending());
     assert!(poll(&mut commit, &second).is_pending());
-    ticket.settle(Ok(Kept::TooLarge));
+    ticket.settle(Ok(CommitOutcome::TooLarge));
     assert_eq!(first.0.load(Ordering::SeqCst), 0);
     assert_eq!(second.0.load(Ordering::SeqCst), 1);
 }
@@ -57,8 +57,8 @@ fn the_last_waker_is_the_one_that_is_woken() {
 fn who_blocks_is_released() {
     let (ticket, commit) = pair();
     let waiting = thread::spawn(move || commit.wait());
-    ticket.settle(Ok(Kept::Stored));
-    assert_eq!(waiting.join().unwrap().unwrap(), Kept::Stored);
+    ticket.settle(Ok(CommitOutcome::Stored));
+    assert_eq!(waiting.join().unwrap().unwrap(), CommitOutcome::Stored);
 }
 
 #[test]
@@ -76,5 +76,5 @@ fn a_ticket_that_is_lost_is_a_failure() {
 fn a_dropped_commit_is_settled_in_vain() {
     let (ticket, commit) = pair();
     drop(commit);
-    ticket.settle(Ok(Kept::Stored));
+    ticket.settle(Ok(CommitOutcome::Stored));
 }

@@ -77,20 +77,20 @@ impl Model {
             .retain(|_, entry| now_ms - entry.response.stored_at_ms <= TTL);
     }
 
-    fn put(&mut self, number: u8, response: CachedResponse) -> Kept {
+    fn put(&mut self, number: u8, response: CachedResponse) -> CommitOutcome {
         let sealed = seal(&key(number), &response).unwrap();
         let bytes = entry_bytes(&labels(), &sealed) as u64;
         let kept = if bytes > MAX_BYTES / 16 {
-            Kept::TooLarge
+            CommitOutcome::TooLarge
         } else {
-            Kept::Stored
+            CommitOutcome::Stored
         };
         let clock = self.note_uses();
-        let stored = (kept == Kept::Stored).then_some(response.stored_at_ms);
+        let stored = (kept == CommitOutcome::Stored).then_some(response.stored_at_ms);
         if let Some(now_ms) = clock.max(stored) {
             self.forget_expired(now_ms);
         }
-        if kept == Kept::Stored {
+        if kept == CommitOutcome::Stored {
             self.entries.retain(|_, entry| entry.number != number);
             self.next += 1;
             let entry = Entry {
@@ -200,7 +200,7 @@ fn many_at_once_are_all_confirmed_and_there() {
         })
         .collect();
     for commit in commits {
-        assert_eq!(commit.wait().unwrap(), Kept::Stored);
+        assert_eq!(commit.wait().unwrap(), CommitOutcome::Stored);
     }
     for number in 0..=255 {
         let found = fresh.cache.get(&key(number), 5).unwrap();

@@ -41,20 +41,20 @@ pub(crate) struct Finished {
 
 /// An answer that waits to be compared with others, graded by itself.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct Uncompared {
     pub(crate) record: Arc<CaseRecord>,
     pub(crate) identity: Option<Digest>,
 }
 
 /// Answers of a row that are compared, by column.
-pub(crate) type HeldRow = BTreeMap<u32, Held>;
+pub(crate) type ComparedRow = BTreeMap<u32, Uncompared>;
 
 /// How the task of a case ended.
 #[derive(Debug)]
 pub(crate) struct CaseEnd {
     /// Its row, if it has one: of an answer that waits, the row that stands for it meanwhile.
     pub(crate) finished: Option<Finished>,
-    pub(crate) how: Ended<Held>,
+    pub(crate) how: Ended<Uncompared>,
     pub(crate) left: Option<Left>,
     /// What it holds of the memory, until its row is with the store.
     pub(crate) memory: Option<Arc<Account>>,
@@ -72,7 +72,7 @@ struct EndRules<'a> {
 }
 
 impl CaseEnd {
-    fn new(finished: Finished, how: Ended<Held>, left: Option<Left>) -> Self {
+    fn new(finished: Finished, how: Ended<Uncompared>, left: Option<Left>) -> Self {
         Self {
             finished: Some(finished),
             how,
@@ -206,7 +206,7 @@ impl<'a> EndRules<'a> {
             too_large_to_compare()
         } else {
             let how = match answer.map(Arc::new) {
-                Some(record) => Ended::Answered(Held { record, identity }),
+                Some(record) => Ended::Answered(Uncompared { record, identity }),
                 None => how(&finished.record),
             };
             return CaseEnd::new(finished, how, left);
@@ -233,8 +233,8 @@ impl<'a> EndRules<'a> {
     }
 
     /// The rows of answers that nothing will be compared with any more.
-    fn uncompared(&self, answers: impl IntoIterator<Item = Held>) -> Vec<Finished> {
-        let leave = |Held { record, identity }| {
+    fn uncompared(&self, answers: impl IntoIterator<Item = Uncompared>) -> Vec<Finished> {
+        let leave = |Uncompared { record, identity }| {
             let mut record = verdict::waiting(Arc::unwrap_or_clone(record));
             if let Some(limit) = self.time_up {
                 record = case::cut_by_time(record, limit);
@@ -246,7 +246,7 @@ impl<'a> EndRules<'a> {
 }
 
 /// How a case ended that is compared with no others.
-fn how(record: &CaseRecord) -> Ended<Held> {
+fn how(record: &CaseRecord) -> Ended<Uncompared> {
     match record.conclusion.outcome() {
         Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
         Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
@@ -279,7 +279,7 @@ fn too_large_to_carry() -> String {
 pub(crate) async fn compared(
     context: &Arc<RunContext>,
     case: &Case,
-    row: HeldRow,
+    row: ComparedRow,
     cut: &CancellationToken,
 ) -> Vec<Finished> {
     match compare(context, case, answers(&row), cut).await {
@@ -292,7 +292,7 @@ pub(crate) async fn compared(
 pub(crate) fn compared_in_vain(
     context: &RunContext,
     case: &Case,
-    row: HeldRow,
+    row: ComparedRow,
     why: &str,
 ) -> Vec<Finished> {
     let message = format!("a bug in runner, please report it: the comparison ended with {why}");
@@ -304,8 +304,8 @@ pub(crate) fn compared_in_vain(
     settled(context, row, &verdicts)
 }
 
-fn settled(context: &RunContext, row: HeldRow, verdicts: &[Verdict]) -> Vec<Finished> {
-    let settle = |Held { record, identity }| {
+fn settled(context: &RunContext, row: ComparedRow, verdicts: &[Verdict]) -> Vec<Finished> {
+    let settle = |Uncompared { record, identity }| {
         let record = verdict::settled(Arc::unwrap_or_clone(record), verdicts);
         Finished::new(&context.masker, record, identity)
     };
@@ -315,13 +315,13 @@ fn settled(context: &RunContext, row: HeldRow, verdicts: &[Verdict]) -> Vec<Fini
 /// The rows of answers that nothing will be compared with any more.
 pub(crate) fn uncompared(
     context: &RunContext,
-    answers: impl IntoIterator<Item = Held>,
+    answers: impl IntoIterator<Item = Uncompared>,
 ) -> Vec<Finished> {
     EndRules::of(context).uncompared(answers)
 }
 
-fn answers(row: &HeldRow) -> ComparedAnswers {
-    let one = |(column, held): (&u32, &Held)| (*column, held.record.clone());
+fn answers(row: &ComparedRow) -> ComparedAnswers {
+    let one = |(column, held): (&u32, &Uncompared)| (*column, held.record.clone());
     row.iter().map(one).collect()
 }
 

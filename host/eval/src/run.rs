@@ -24,7 +24,8 @@ use crate::context::RunContext;
 use crate::error::RunError;
 use crate::event::{Event, RunHead, Stage};
 use crate::finish::{
-    CaseEnd, Finished, Held, HeldRow, compared, compared_in_vain, conclude, run_case, uncompared,
+    CaseEnd, ComparedRow, Finished, Uncompared, compared, compared_in_vain, conclude, run_case,
+    uncompared,
 };
 use crate::memory::{Account, Made};
 use crate::planned::PlannedCase;
@@ -55,8 +56,8 @@ pub(crate) const DRAIN_GRACE: Duration = Duration::from_secs(10);
 /// questions takes to shut down. What has not ended then can be asked when the run goes on.
 pub(crate) const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
 
-type LoopInput = state::Input<PlannedCase, Held>;
-type LoopCommand = state::Command<PlannedCase, Held>;
+type LoopInput = state::Input<PlannedCase, Uncompared>;
+type LoopCommand = state::Command<PlannedCase, Uncompared>;
 
 /// A run in progress.
 pub(crate) struct Loop {
@@ -67,7 +68,7 @@ pub(crate) struct Loop {
     interrupts: Interrupts,
     events: mpsc::UnboundedReceiver<Event>,
     begun: Instant,
-    state: RunState<PlannedCase, Held>,
+    state: RunState<PlannedCase, Uncompared>,
     /// What the state has not been told yet.
     inputs: VecDeque<LoopInput>,
     /// What it was told of the store.
@@ -82,7 +83,7 @@ pub(crate) struct Loop {
     /// The cases that have come with their variables and not ended.
     made: Made,
     /// Cuts off every case and comparison.
-    cancel: CancellationToken,
+    cut: CancellationToken,
     /// Cuts off the config's code for the end of the run.
     cut_closing: CancellationToken,
     totals: Totals,
@@ -105,7 +106,7 @@ enum Happened {
 enum TaskKind {
     Case(PlannedCase, Instant),
     /// In the slot of a case.
-    Comparison(PlannedCase, HeldRow),
+    Comparison(PlannedCase, ComparedRow),
     /// Writes down that a task panicked, or that answers were not compared.
     Aftermath,
     /// The config's code for the end of the run.
@@ -157,7 +158,7 @@ impl Loop {
             tasks: JoinSet::new(),
             running: HashMap::new(),
             made: Made::default(),
-            cancel: CancellationToken::new(),
+            cut: CancellationToken::new(),
             cut_closing: CancellationToken::new(),
         }
     }
@@ -275,10 +276,10 @@ impl Loop {
                 self.context.gateway.drain();
                 self.emit(&Event::Draining { in_flight, grace });
             }
-            LoopCommand::Abort(end) => {
+            LoopCommand::CutOff(end) => {
                 // Only the first reason to stop is ever given.
                 self.context.stopped_by.get_or_init(|| end);
-                self.cancel.cancel();
+                self.cut.cancel();
             }
             LoopCommand::Close => self.close(),
             LoopCommand::CutClosing => self.cut_closing.cancel(),
@@ -302,22 +303,22 @@ impl Loop {
     }
 
     fn start(&mut self, case: PlannedCase, given: Given) {
-        let (context, cancel) = (self.context.clone(), self.cancel.child_token());
+        let (context, cut) = (self.context.clone(), self.cut.child_token());
         let (task, plan) = (case.clone(), self.plan.clone());
         let run = async move {
-            let (id, end) = Box::pin(run_case(&context, &plan, task, given, &cancel)).await;
+            let (id, end) = Box::pin(run_case(&context, &plan, task, given, &cut)).await;
             Done::Case(id, Box::new(end))
         };
         self.spawn(TaskKind::Case(case, Instant::now()), run);
     }
 
-    fn compare(&mut self, id: CaseId, case: PlannedCase, row: HeldRow) {
-        let (context, cancel) = (self.context.clone(), self.cancel.child_token());
+    fn compare(&mut self, id: CaseId, case: PlannedCase, row: ComparedRow) {
+        let (context, cut) = (self.context.clone(), self.cut.child_token());
         let plan = self.plan.clone();
         let task = TaskKind::Comparison(case.clone(), row.clone());
         let run = async move {
             let case = case.made(&plan);
-            Done::Compared(id, compared(&context, &case, row, &cancel).await)
+            Done::Compared(id, compared(&context, &case, row, &cut).await)
         };
         self.spawn(task, run);
     }

@@ -45,7 +45,7 @@ use carried::Carried;
 pub use carried::{Given, Left};
 use closing::Closing;
 use dependencies::Dependencies;
-pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, StoreState};
+pub use messages::{Bounds, Command, Ended, Input, KeptCase, Planned, StoreState};
 use ready::Free;
 pub use ready::ProviderNumber;
 use rows::Rows;
@@ -154,7 +154,7 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// Takes a case of a kept run that stays as it is. What comes after it says whether something
     /// starts.
-    pub fn keep(&mut self, Kept { id, row, left }: Kept<A>) {
+    pub fn keep(&mut self, KeptCase { id, row, left }: KeptCase<A>) {
         if let Some(left) = left {
             self.carried.keep(id, left);
         }
@@ -177,7 +177,7 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Read => self.read(),
             Input::Unread => {
                 self.reading = Reading::Done;
-                self.stop(End::StoreFailed, &mut commands);
+                self.cut_off(End::StoreFailed, &mut commands);
                 self.coming = Coming::Nothing;
             }
             Input::Next(case) => self.next(case),
@@ -201,7 +201,7 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Wake => {}
             Input::Store(StoreState::Failed) => {
                 self.store = StoreState::Failed;
-                self.stop(End::StoreFailed, &mut commands);
+                self.cut_off(End::StoreFailed, &mut commands);
             }
             // A store that failed stays so, whatever was under way.
             Input::Store(_) if self.store == StoreState::Failed => {}
@@ -340,7 +340,7 @@ impl<C: Clone, A> RunState<C, A> {
                 to_compare: self.room_to_compare || self.in_flight.is_empty(),
                 beyond_share: !may_come,
             };
-            let Some(id) = self.dependencies.start(free) else {
+            let Some(id) = self.dependencies.take_next(free) else {
                 if may_come && self.coming == Coming::Unasked {
                     self.coming = Coming::Asked;
                     commands.push(Command::Next);

@@ -113,7 +113,7 @@ fn word(end: &CaseEnd) -> (&'static str, Option<Outcome>) {
     (how, row.map(|finished| finished.row.outcome))
 }
 
-fn held(end: CaseEnd) -> Held {
+fn held(end: CaseEnd) -> Uncompared {
     match end.how {
         Ended::Answered(held) => held,
         how => panic!("it does not wait: {how:?}"),

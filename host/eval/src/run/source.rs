@@ -21,10 +21,10 @@ use tokio::sync::mpsc::error::TryRecvError;
 use super::{Loop, LoopInput};
 use crate::error::RunError;
 use crate::event::Event;
-use crate::finish::{Finished, Held};
+use crate::finish::{Finished, Uncompared};
 use crate::memory::{of_fields, of_waiting};
 use crate::resume::{KeptRow, Member, Resumed};
-use crate::state::{Kept, Left, StoreState};
+use crate::state::{KeptCase, Left, StoreState};
 
 /// Things that were found and not heard yet, at most: enough that neither side waits for each.
 const AHEAD: usize = 16;
@@ -347,7 +347,7 @@ impl Loop {
                 identity,
                 bytes,
             } = member;
-            let held = record.map(|record| Held {
+            let held = record.map(|record| Uncompared {
                 record: Arc::new(record),
                 identity,
             });
@@ -356,7 +356,7 @@ impl Loop {
                 let bytes = of_waiting(bytes, []);
                 self.context.memory.keep_answer(id.test_idx, bytes);
             }
-            let kept = Kept {
+            let kept = KeptCase {
                 id,
                 row: Some((self.cases_of_row(case), held)),
                 left: None,
@@ -367,8 +367,8 @@ impl Loop {
 }
 
 /// What a case that is not run leaves to later ones.
-fn leaves(id: CaseId, left: Option<Left>) -> Kept<Held> {
-    Kept {
+fn leaves(id: CaseId, left: Option<Left>) -> KeptCase<Uncompared> {
+    KeptCase {
         id,
         row: None,
         left,

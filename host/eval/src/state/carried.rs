@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::record::{CaseRecord, ResponseRecord};
 
 /// Where a case stands in a sequential run: those that run alone come first.
-type Place = (bool, CaseId);
+type SequentialPlace = (bool, CaseId);
 
 /// What one case leaves to later ones.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,7 +113,7 @@ impl Given {
 
 /// Everything that was left so far.
 #[derive(Debug, Default)]
-pub(super) struct Carried(HashMap<Strand, BTreeMap<Place, Option<Arc<Value>>>>);
+pub(super) struct Carried(HashMap<Strand, BTreeMap<SequentialPlace, Option<Arc<Value>>>>);
 
 impl Carried {
     /// Gives what earlier cases left to the case `id`, by the name by which it reads each.
@@ -127,7 +127,7 @@ impl Carried {
     }
 
     /// The name by which a case at `place` reads the strand, and what stands there.
-    fn before(&self, strand: &Strand, place: Place) -> Option<(String, Shared)> {
+    fn before(&self, strand: &Strand, place: SequentialPlace) -> Option<(String, Shared)> {
         let before = self.0.get(strand).map(|left| left.range(..place));
         match strand {
             Strand::Conversation { .. } => {

@@ -79,8 +79,8 @@ impl Dependencies {
     }
 
     /// Takes out the next case that may start.
-    pub(super) fn start(&mut self, free: Free) -> Option<CaseId> {
-        self.ready.start(free)
+    pub(super) fn take_next(&mut self, free: Free) -> Option<CaseId> {
+        self.ready.take_next(free)
     }
 
     /// Takes in that a case that was started has ended.

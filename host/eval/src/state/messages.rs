@@ -37,7 +37,7 @@ impl<C> Planned<C> {
 
 /// A case of a kept run that is not run again.
 #[derive(Debug, Clone)]
-pub struct Kept<A> {
+pub struct KeptCase<A> {
     /// Its place in the results.
     pub id: CaseId,
     /// Where its row is compared anew: how many cases that has, and its answer if it gave one.
@@ -141,8 +141,8 @@ pub enum Command<C, A> {
         /// How long they may go on.
         grace: Duration,
     },
-    /// Cut off every case in flight, for this reason.
-    Abort(End),
+    /// Cut off every case and comparison in flight, for this reason.
+    CutOff(End),
     /// Run the config's code for the end of a run: every case has ended. Answer with [`Input::Closed`].
     Close,
     /// Cut that code off.

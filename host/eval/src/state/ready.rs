@@ -73,7 +73,7 @@ impl Ready {
 
     /// Takes out the next case: the first of those that have not used up their share, else the first of the one
     /// that has the fewest in flight.
-    pub(super) fn start(&mut self, free: Free) -> Option<CaseId> {
+    pub(super) fn take_next(&mut self, free: Free) -> Option<CaseId> {
         let active = self.shares.values().filter(|it| !it.is_idle()).count();
         // A provider that has nothing at the moment may have the next that comes.
         let known = if free.beyond_share {

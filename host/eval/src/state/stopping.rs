@@ -33,10 +33,10 @@ impl<C: Clone, A> RunState<C, A> {
     /// Does what is due by now.
     pub(super) fn pass(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         if self.deadline.is_some_and(|at| at <= now) {
-            self.stop(End::TimeLimit, commands);
+            self.cut_off(End::TimeLimit, commands);
         }
         if matches!(self.phase, Phase::Draining { until, .. } if until <= now) {
-            self.stop(End::Interrupted, commands);
+            self.cut_off(End::Interrupted, commands);
         }
         if self.closing.due().is_some_and(|at| at <= now) {
             commands.push(self.closing.cut());
@@ -48,7 +48,7 @@ impl<C: Clone, A> RunState<C, A> {
     pub(super) fn interrupt(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         self.pass(now, commands);
         if self.phase != Phase::Running {
-            self.stop(End::Interrupted, commands);
+            self.cut_off(End::Interrupted, commands);
             return;
         }
         self.phase = Phase::Draining {
@@ -64,7 +64,7 @@ impl<C: Clone, A> RunState<C, A> {
     /// Cuts off what is in flight, unless nothing is or that was done: a run in which every case has ended
     /// is not ended by what comes now. A reason that comes while it drains cuts it off, and the first one stays
     /// what it ended by.
-    pub(super) fn stop(&mut self, end: End, commands: &mut Vec<Command<C, A>>) {
+    pub(super) fn cut_off(&mut self, end: End, commands: &mut Vec<Command<C, A>>) {
         let by = match self.phase {
             Phase::Running => end,
             Phase::Draining { by, .. } => by,
@@ -74,6 +74,6 @@ impl<C: Clone, A> RunState<C, A> {
             return;
         }
         self.phase = Phase::Stopping { by };
-        commands.push(Command::Abort(by));
+        commands.push(Command::CutOff(by));
     }
 }

@@ -100,7 +100,7 @@ fn a_slot_is_refilled_as_soon_as_it_is_free() {
 }
 
 #[test]
-fn the_first_interrupt_drains_and_the_second_aborts() {
+fn the_first_interrupt_drains_and_the_second_cuts_off() {
     let mut state = full(bounds(2));
     let drain = Command::Drain {
         in_flight: vec![(id(0), SECOND), (id(1), SECOND)],
@@ -109,8 +109,8 @@ fn the_first_interrupt_drains_and_the_second_aborts() {
     assert_eq!(state.on(SECOND, Input::Interrupt), [drain]);
     assert_eq!(state.wake(), Some(SECOND + GRACE));
     assert_eq!(state.on(SECOND, ended(id(0))), [], "nothing starts");
-    let abort = [Command::Abort(End::Interrupted)];
-    assert_eq!(state.on(SECOND, Input::Interrupt), abort);
+    let cut = [Command::CutOff(End::Interrupted)];
+    assert_eq!(state.on(SECOND, Input::Interrupt), cut);
     assert!(!state.is_over());
     state.on(SECOND, ended(id(1)));
     assert!(closes(&mut state));
@@ -168,7 +168,7 @@ fn the_code_for_the_end_is_cut_off_when_time_is_up_unless_it_was_before() {
     assert_eq!(late.on(6 * SECOND, ended(id(0))), [Command::Close]);
     assert_eq!(late.wake(), None);
     let mut on_time = full(limit);
-    let cut = [Command::Abort(End::TimeLimit), Command::Close];
+    let cut = [Command::CutOff(End::TimeLimit), Command::Close];
     assert_eq!(on_time.on(5 * SECOND, ended(id(0))), cut);
     assert_eq!(on_time.wake(), None);
 }
@@ -181,15 +181,15 @@ fn when_its_time_is_up_a_run_is_cut_off_even_while_it_drains() {
     };
     let mut state = full(limit);
     assert_eq!(state.wake(), Some(5 * SECOND));
-    let cut = [Command::Abort(End::TimeLimit)];
+    let cut = [Command::CutOff(End::TimeLimit)];
     assert_eq!(state.on(5 * SECOND, Input::Wake), cut);
     assert_eq!(state.wake(), None);
     let mut draining = full(limit);
     draining.on(SECOND, Input::Interrupt);
-    let cut = [Command::Abort(End::Interrupted)];
+    let cut = [Command::CutOff(End::Interrupted)];
     assert_eq!(draining.on(5 * SECOND, Input::Wake), cut);
     let mut late = full(limit);
-    let cut = [Command::Abort(End::TimeLimit), Command::Close];
+    let cut = [Command::CutOff(End::TimeLimit), Command::Close];
     assert_eq!(late.on(6 * SECOND, ended(id(0))), cut, "nothing starts");
     assert!(closes(&mut late));
 }
@@ -201,7 +201,7 @@ fn an_interrupt_that_is_heard_late_does_not_hide_that_time_was_up() {
         ..bounds(1)
     };
     let mut state = full(limit);
-    let cut = [Command::Abort(End::TimeLimit)];
+    let cut = [Command::CutOff(End::TimeLimit)];
     assert_eq!(state.on(6 * SECOND, Input::Interrupt), cut);
     assert_eq!(state.end(), End::TimeLimit);
 }
@@ -252,7 +252,7 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
         [Command::Drain { in_flight, grace }] => (in_flight.len(), *grace) == (2, GRACE),
         _ => false,
     };
-    let cuts = |end: End| move |commands: &Commands| commands[..] == [Command::Abort(end)];
+    let cuts = |end: End| move |commands: &Commands| commands[..] == [Command::CutOff(end)];
     let nothing = |commands: &Commands| commands.is_empty();
     let asks = |commands: &Commands| commands[..] == [Command::Next];
     let table: [(Event, At, Expected<'_>); 18] = [
@@ -374,8 +374,8 @@ fn an_interrupt_is_answered_while_the_store_is_behind() {
 fn a_store_that_failed_holds_nothing_up() {
     let mut state = full(bounds(1));
     state.on(SECOND, Input::Store(StoreState::Behind));
-    let abort = [Command::Abort(End::StoreFailed)];
-    assert_eq!(state.on(SECOND, Input::Store(StoreState::Failed)), abort);
+    let cut = [Command::CutOff(End::StoreFailed)];
+    assert_eq!(state.on(SECOND, Input::Store(StoreState::Failed)), cut);
     state.on(SECOND, Input::Store(StoreState::Behind));
     state.on(SECOND, ended(id(0)));
     assert!(closes(&mut state));

@@ -145,7 +145,7 @@ impl CasesOfRun {
                     }
                     Command::CutClosing => self.said.push('c'),
                     Command::Drain { .. } => self.stop("d"),
-                    Command::Abort(_) => self.stop("a"),
+                    Command::CutOff(_) => self.stop("a"),
                 }
             }
         }

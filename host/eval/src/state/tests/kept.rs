@@ -67,7 +67,7 @@ fn answers_whose_row_stays_incomplete_are_left_once() {
 fn a_row_that_is_complete_already_is_compared_in_the_slot_of_one_of_its_cases() {
     let mut state = State::new(bounds(1));
     for (column, answer) in [(0, Some(0)), (1, None), (2, Some(2))] {
-        let kept = Kept {
+        let kept = KeptCase {
             id: at(0, column),
             row: Some((3, answer)),
             left: None,
@@ -113,8 +113,8 @@ fn who_stops_a_run_while_its_rows_are_read_is_heard_and_the_second_time_leaves_t
     assert_eq!(drained.on(SECOND, Input::Read), [Command::ReadRest]);
     drained.on(SECOND, Input::Read);
     assert!(closes(&mut drained));
-    let abort = [Command::Abort(End::Interrupted), Command::Close];
-    assert_eq!(state.on(SECOND, Input::Interrupt), abort);
+    let cut = [Command::CutOff(End::Interrupted), Command::Close];
+    assert_eq!(state.on(SECOND, Input::Interrupt), cut);
     assert!(closes(&mut state) && state.left_rows_out());
 }
 
@@ -126,10 +126,10 @@ fn a_run_is_not_over_before_the_case_that_was_asked_for_has_come() {
     state.on(SECOND, Input::Interrupt);
     assert_eq!(
         state.on(SECOND, Input::Interrupt),
-        [Command::Abort(End::Interrupted)]
+        [Command::CutOff(End::Interrupted)]
     );
     assert!(!state.is_over());
-    let kept = Kept {
+    let kept = KeptCase {
         id: at(0, 1),
         row: Some((3, Some(1))),
         left: None,
@@ -145,7 +145,7 @@ fn a_run_is_not_over_before_the_case_that_was_asked_for_has_come() {
 #[test]
 fn a_run_whose_rows_cannot_be_read_starts_nothing() {
     let mut state = State::again(bounds(1));
-    let cut = [Command::Abort(End::StoreFailed), Command::Close];
+    let cut = [Command::CutOff(End::StoreFailed), Command::Close];
     assert_eq!(state.on(SECOND, Input::Unread), cut);
     assert!(closes(&mut state));
 }
@@ -155,7 +155,7 @@ fn a_run_whose_next_case_cannot_be_read_cuts_off_those_in_flight() {
     let mut state = State::again(bounds(2));
     state.on(SECOND, Input::Read);
     state.on(SECOND, Input::Next(Some(planned(id(0)))));
-    let cut = [Command::Abort(End::StoreFailed)];
+    let cut = [Command::CutOff(End::StoreFailed)];
     assert_eq!(state.on(SECOND, Input::Unread), cut);
     assert_eq!(state.on(SECOND, ended(id(0))), [Command::Close]);
     assert!(closes(&mut state));

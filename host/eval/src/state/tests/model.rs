@@ -60,7 +60,7 @@ struct Model {
     store: StoreState,
     room_to_compare: bool,
     drained: bool,
-    aborted: bool,
+    cut_off: bool,
     /// When the time is up, and what time it is.
     limit: Option<Duration>,
     now: Duration,
@@ -88,7 +88,7 @@ impl Model {
             store: StoreState::Ready,
             room_to_compare: true,
             drained: false,
-            aborted: false,
+            cut_off: false,
             limit: None,
             now: Duration::ZERO,
             interrupted: false,
@@ -112,7 +112,7 @@ impl Model {
         let unfinished = |earlier: usize| self.stands[earlier] != Stands::Ended;
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
-        let stopped = self.drained || self.aborted;
+        let stopped = self.drained || self.cut_off;
         let has_room = self.room_to_compare || case.of.is_none();
         let is_full = !has_room && !self.in_flight().is_empty();
         let is_held = self.store != StoreState::Ready || is_full;
@@ -157,14 +157,14 @@ impl Model {
                 Command::Compare { id, answers, .. } => self.compare(*id, answers),
                 Command::Abandon(answers) => self.leave(answers),
                 Command::Drain { in_flight, .. } => {
-                    assert!(!self.drained && !self.aborted, "once, and first");
+                    assert!(!self.drained && !self.cut_off, "once, and first");
                     assert_eq!(in_flight.len(), self.in_flight().len());
                     self.drained = true;
                     self.stops(End::Interrupted);
                 }
-                Command::Abort(by) => {
-                    assert!(!self.aborted, "once");
-                    self.aborted = true;
+                Command::CutOff(by) => {
+                    assert!(!self.cut_off, "once");
+                    self.cut_off = true;
                     self.stops(*by);
                 }
                 Command::Close => {
@@ -413,7 +413,7 @@ proptest! {
         let is_read = model.reading == Reading::Done || state.left_rows_out();
         prop_assert!(is_read, "every row was read, unless the run was stopped before");
         prop_assert!(model.held.is_empty(), "every answer was compared or left");
-        let stopped = model.drained || model.aborted;
+        let stopped = model.drained || model.cut_off;
         prop_assert_eq!(stopped, model.by.is_some());
         prop_assert_eq!(state.end(), model.by.unwrap_or(End::Finished));
         if !stopped {

@@ -3,40 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use runner_config::plan::Strand;
+use serde_json::{Map, Value};
 
 use super::*;
 
-/// A case of the model.
-#[derive(Debug, Clone)]
-struct ModelCase {
-    id: CaseId,
-    reads: BTreeSet<u8>,
-    writes: BTreeSet<u8>,
-    alone: bool,
-    /// Cases in its row, where they are compared.
-    of: Option<usize>,
-}
+mod cases;
 
-impl ModelCase {
-    fn planned(&self, number: usize) -> Planned<u32> {
-        let strands = |numbers: &BTreeSet<u8>| -> Vec<Strand> {
-            let names = numbers.iter().map(|number| number.to_string().into());
-            names.map(Strand::Register).collect()
-        };
-        Planned {
-            id: self.id,
-            provider: self.id.prompt_idx % 2,
-            needs: Some(Arc::new(Needs {
-                alone: self.alone,
-                reads: strands(&self.reads),
-                writes: strands(&self.writes),
-            })),
-            compared_among: self.of,
-            case: number as u32,
-        }
-    }
-}
+use cases::{ModelCase, any_cases};
 
 /// How a case of the model stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +29,8 @@ struct Model {
     held: BTreeSet<u32>,
     /// Rows that can no longer be complete.
     open: BTreeSet<u32>,
+    /// Cases that left something.
+    left: BTreeSet<usize>,
     came: usize,
     store: StoreState,
     room_to_compare: bool,
@@ -75,15 +50,27 @@ struct Model {
     /// An answer to `Command::Next` is due.
     asked: bool,
     reading: Reading,
+    /// The rows of the kept run could not be read.
+    unread: bool,
 }
 
 impl Model {
-    fn new(cases: Vec<ModelCase>, reading: Reading) -> Self {
+    fn new(mut cases: Vec<ModelCase>, reading: Reading) -> Self {
+        if reading == Reading::Done {
+            for case in &mut cases {
+                case.kept = None;
+            }
+        }
+        let stands = cases.iter().map(|case| match case.kept {
+            Some(_) => Stands::Ended,
+            None => Stands::Unstarted,
+        });
         Self {
-            stands: vec![Stands::Unstarted; cases.len()],
+            stands: stands.collect(),
             cases,
             held: BTreeSet::new(),
             open: BTreeSet::new(),
+            left: BTreeSet::new(),
             came: 0,
             store: StoreState::Ready,
             room_to_compare: true,
@@ -99,7 +86,19 @@ impl Model {
             cut: false,
             asked: false,
             reading,
+            unread: false,
         }
+    }
+
+    /// What a case is given, by looking at every earlier one: what was left last of each register.
+    fn given(&self, n: usize) -> Map<String, Value> {
+        let last = |register: &u8| {
+            let mut earlier = self.left.range(..n).rev();
+            earlier.find(|earlier| self.cases[**earlier].writes.contains(register))
+        };
+        let registers = self.cases[n].reads.iter();
+        let given = registers.filter_map(|it| Some((it.to_string(), last(it)?.to_string().into())));
+        given.collect()
     }
 
     /// The rule, by looking at every earlier case.
@@ -151,8 +150,10 @@ impl Model {
                     assert!(self.may_start(n), "case {n} starts too early or too late");
                     self.stands[n] = Stands::InFlight;
                 }
-                Command::Run { case, .. } => {
-                    assert_eq!(self.stands[*case as usize], Stands::InFlight);
+                Command::Run { case, given } => {
+                    let n = *case as usize;
+                    assert_eq!(self.stands[n], Stands::InFlight);
+                    assert_eq!(given.to_vars(), self.given(n), "what earlier cases left");
                 }
                 Command::Compare { id, answers, .. } => self.compare(*id, answers),
                 Command::Abandon(answers) => self.leave(answers),
@@ -205,7 +206,7 @@ impl Model {
             End::Finished => false,
             End::Interrupted => self.interrupted,
             End::TimeLimit => self.limit.is_some_and(|at| at <= self.now),
-            End::StoreFailed => self.store == StoreState::Failed,
+            End::StoreFailed => self.store == StoreState::Failed || self.unread,
         };
         assert!(was, "{by:?} without a reason");
         assert_eq!(*self.by.get_or_insert(by), by, "another came first");
@@ -242,6 +243,8 @@ impl Model {
         if compares {
             return Input::Compared(id);
         }
+        let left = self.cases[n].left(n).filter(|_| how < 192);
+        self.left.extend(left.is_some().then_some(n));
         let how = match how % 3 {
             0 if self.cases[n].of.is_some() => {
                 self.held.insert(n as u32);
@@ -253,32 +256,34 @@ impl Model {
             }
             _ => Ended::Done,
         };
-        Input::Ended {
-            id,
-            how,
-            left: None,
-        }
+        Input::Ended { id, how, left }
     }
-}
 
-fn any_cases() -> impl Strategy<Value = Vec<ModelCase>> {
-    let strands = || prop::collection::btree_set(0u8..3, 0..3);
-    let test = (strands(), strands(), 1u32..4, any::<bool>());
-    (prop::collection::vec(test, 0..8), 0usize..3).prop_map(|(tests, alone)| {
-        let mut cases = Vec::new();
-        for (test_idx, (reads, writes, columns, compared)) in (0..).zip(tests) {
-            for column in 0..columns {
-                cases.push(ModelCase {
-                    id: at(test_idx, column),
-                    reads: reads.clone(),
-                    writes: writes.clone(),
-                    alone: (test_idx as usize) < alone,
-                    of: compared.then_some(columns as usize),
-                });
+    /// The next case that is to be run. The first of a row brings what its row has.
+    fn next(&mut self, state: &mut State) -> Option<Planned<u32>> {
+        let cases = &self.cases;
+        let is_run = |n: &usize| cases[*n].kept.is_none();
+        let next = (self.came..cases.len()).find(is_run);
+        self.came = next.map_or(cases.len(), |n| n + 1);
+        let case = &cases[next?];
+        let of_row = |n: &usize| cases[*n].id.test_idx == case.id.test_idx;
+        if (0..self.came - 1).filter(of_row).all(|n| !is_run(&n)) {
+            for n in (0..cases.len()).filter(of_row) {
+                let (id, number) = (cases[n].id, n as u32);
+                if let (Some(of), Some(answered)) = (case.of, cases[n].kept) {
+                    let answer = answered.then_some(number);
+                    self.held.extend(answer);
+                    let row = Some((of, answer));
+                    state.keep(KeptCase {
+                        id,
+                        row,
+                        left: None,
+                    });
+                }
             }
         }
-        cases
-    })
+        Some(case.planned(self.came - 1))
+    }
 }
 
 /// Tells the machine of something and checks what must hold after everything.
@@ -292,7 +297,14 @@ fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u
 /// Tells the machine that the rows are read which come now, if there are any.
 fn read(state: &mut State, model: &mut Model, now: Duration) {
     model.reading = match model.reading {
-        Reading::First => Reading::Between,
+        Reading::First => {
+            for (n, case) in model.cases.iter().enumerate() {
+                let (id, row, left) = (case.id, None, case.left(n).filter(|_| case.kept.is_some()));
+                model.left.extend(left.is_some().then_some(n));
+                state.keep(KeptCase { id, row, left });
+            }
+            Reading::Between
+        }
         Reading::Rest => Reading::Done,
         Reading::Between | Reading::Done => return,
     };
@@ -302,9 +314,7 @@ fn read(state: &mut State, model: &mut Model, now: Duration) {
 /// Gives the machine the next case, as long as it asks for one.
 fn answer(state: &mut State, model: &mut Model, now: Duration) {
     while std::mem::take(&mut model.asked) {
-        let next = model.cases.get(model.came);
-        let next = next.map(|case| case.planned(model.came));
-        model.came += 1;
+        let next = model.next(state);
         tell(state, model, now, Input::Next(next));
     }
 }
@@ -316,7 +326,8 @@ proptest! {
     /// early, after a reason to stop or while the store is behind; never more than the slots are
     /// in flight, and no slot stays empty while a case could take it; each case ends at most
     /// once, and all end in a run that nothing stops; each answer is compared with all of its
-    /// row or left, once; a run ends by the first reason that there was; what a kept run has is read before and after; and a run comes to its end
+    /// row or left, once; a run ends by the first reason that there was; what a kept run has is read before and after, and
+    /// given to whom a run without a break would give it; and a run comes to its end
     /// by itself.
     #[test]
     fn nothing_is_lost_or_done_twice_under_any_interleaving(
@@ -364,6 +375,10 @@ proptest! {
                 2 | 3 if model.store != StoreState::Failed => {
                     model.store = [StoreState::Behind, StoreState::Ready][usize::from(step - 2)];
                     Input::Store(model.store)
+                }
+                4 if how > 223 && (model.asked || matches!(model.reading, Reading::First | Reading::Rest)) => {
+                    (model.unread, model.asked, model.reading) = (true, false, Reading::Done);
+                    Input::Unread
                 }
                 4 if how < 16 => {
                     model.store = StoreState::Failed;

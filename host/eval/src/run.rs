@@ -10,7 +10,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
 
 use runner_config::plan::{Case, CaseId, Plan};
 use tokio::sync::mpsc;
@@ -31,7 +30,7 @@ use crate::memory::{Account, Made};
 use crate::planned::PlannedCase;
 use crate::record::QuestionEnd;
 use crate::resume::Resumed;
-use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
+use crate::state::{self, Bounds, Ended, Given, Planned, RunState, grace};
 use crate::summary::{End, Summary, Tally};
 
 mod afterwards;
@@ -48,14 +47,6 @@ use sampling::Sampling;
 use source::{FromReader, MadeCase, Source};
 use totals::Totals;
 
-/// How long cases in flight may go on after the first interrupt: long enough for most answers
-/// that are already paid for, short enough for a person who waits.
-pub(crate) const DRAIN_GRACE: Duration = Duration::from_secs(10);
-
-/// The grace of a run that asks questions and nothing else: as long as the published scheduler of
-/// questions takes to shut down. What has not ended then can be asked when the run goes on.
-pub(crate) const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
-
 type LoopInput = state::Input<PlannedCase, Uncompared>;
 type LoopCommand = state::Command<PlannedCase, Uncompared>;
 
@@ -71,10 +62,6 @@ pub(crate) struct Loop {
     state: RunState<PlannedCase, Uncompared>,
     /// What the state has not been told yet.
     inputs: VecDeque<LoopInput>,
-    /// What it was told of the store.
-    store: StoreState,
-    /// Whether it was told that there is memory for answers that wait to be compared.
-    room_to_compare: bool,
     /// Why the rows of a kept run can't be read.
     unread: Option<RunError>,
     tasks: JoinSet<Done>,
@@ -135,7 +122,7 @@ impl Loop {
         let bounds = Bounds {
             slots: plan.options.max_concurrency,
             time: plan.options.run_timeout,
-            grace: grace(&plan),
+            grace: grace(plan.tests.models().map(|test| test.question.is_some())),
         };
         Self {
             totals: Totals::new(&plan, &context, &head),
@@ -152,8 +139,6 @@ impl Loop {
                 RunState::new(bounds)
             },
             inputs: VecDeque::new(),
-            store: StoreState::Ready,
-            room_to_compare: true,
             unread: None,
             tasks: JoinSet::new(),
             running: HashMap::new(),
@@ -243,18 +228,11 @@ impl Loop {
         }
     }
 
-    /// Returns what the state is told next. That the store fell behind, or that cases which have come hold
-    /// too much memory, comes before what would start more.
+    /// Returns what the state is told next.
     fn next_input(&mut self) -> Option<LoopInput> {
-        let store = self.outlets.state();
-        if std::mem::replace(&mut self.store, store) != store {
-            return Some(LoopInput::Store(store));
-        }
         let room = !self.context.memory.waits_for_rows();
-        if std::mem::replace(&mut self.room_to_compare, room) != room {
-            return Some(LoopInput::RoomToCompare(room));
-        }
-        self.inputs.pop_front()
+        let news = self.state.news(self.outlets.state(), room);
+        news.or_else(|| self.inputs.pop_front())
     }
 
     fn carry_out(&mut self, command: LoopCommand, source: &mut Source) {
@@ -483,11 +461,6 @@ impl Loop {
     fn emit(&mut self, event: &Event) {
         self.outlets.emit(event);
     }
-}
-/// How long cases in flight may go on after the first interrupt.
-fn grace(plan: &Plan) -> Duration {
-    let asks = plan.tests.models().all(|test| test.question.is_some());
-    if asks { QUESTIONS_GRACE } else { DRAIN_GRACE }
 }
 
 /// Sleeps until `instant`, or for ever.

@@ -50,6 +50,7 @@ use ready::Free;
 pub use ready::ProviderNumber;
 use rows::Rows;
 use stopping::Phase;
+pub(crate) use stopping::grace;
 
 /// Cases that wait while further ones come. Enough to find work beside a long conversation or a
 /// slow server, few enough to be little in memory (some KB each).
@@ -212,6 +213,17 @@ impl<C: Clone, A> RunState<C, A> {
         self.refill(now, &mut commands);
         self.close(now, &mut commands);
         commands
+    }
+
+    /// What it is to be told before anything else: that the store or the memory does not stand as it knows.
+    /// Whatever comes after it could start more.
+    pub(crate) fn news(&self, store: StoreState, room_to_compare: bool) -> Option<Input<C, A>> {
+        // A store that failed stays so.
+        if ![StoreState::Failed, store].contains(&self.store) {
+            return Some(Input::Store(store));
+        }
+        let is_told = room_to_compare == self.room_to_compare;
+        (!is_told).then_some(Input::RoomToCompare(room_to_compare))
     }
 
     /// When [`Input::Wake`] is due, if nothing happens before.

@@ -11,7 +11,7 @@ use super::{Given, Left, ProviderNumber};
 use crate::summary::End;
 
 /// A case of the plan. The state reads what orders it; `case` is the caller's.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Planned<C> {
     /// Its place in the results.
     pub id: CaseId,
@@ -70,7 +70,7 @@ pub enum StoreState {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Input<C, A> {
     /// The rows have been read that come before the first case, or what
     /// [`Command::ReadRest`] asked for.

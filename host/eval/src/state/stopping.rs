@@ -14,6 +14,23 @@ use std::time::Duration;
 use super::{Command, RunState};
 use crate::summary::End;
 
+/// How long cases in flight may go on after the first interrupt: long enough for most answers
+/// that are already paid for, short enough for a person who waits.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// The grace of a run that asks questions and nothing else: as long as the published scheduler of
+/// questions takes to shut down. What has not ended then can be asked when the run goes on.
+const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
+
+/// The grace of a run, by whether each of its tests asks a question.
+pub(crate) fn grace(mut asks: impl Iterator<Item = bool>) -> Duration {
+    if asks.all(|asks| asks) {
+        QUESTIONS_GRACE
+    } else {
+        GRACE
+    }
+}
+
 /// How far a run is toward its end. It never goes back, and `by` stays the first reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {

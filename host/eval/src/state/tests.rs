@@ -363,6 +363,40 @@ fn nothing_starts_while_the_store_is_behind_and_the_run_is_not_over_before_it_ha
 }
 
 #[test]
+fn how_the_store_and_the_memory_stand_is_told_once_and_the_store_first() {
+    use StoreState::{Behind, Failed, Ready};
+    // What the state knows, how it is, and what comes before other inputs.
+    let cases = [
+        (Ready, Ready, true, None),
+        (Ready, Behind, true, Some(Input::Store(Behind))),
+        (Ready, Behind, false, Some(Input::Store(Behind))),
+        (Ready, Ready, false, Some(Input::RoomToCompare(false))),
+        (Behind, Behind, false, Some(Input::RoomToCompare(false))),
+        (Behind, Ready, false, Some(Input::Store(Ready))),
+        (Behind, Failed, false, Some(Input::Store(Failed))),
+        (Failed, Ready, true, None),
+        (Failed, Failed, false, Some(Input::RoomToCompare(false))),
+    ];
+    for (known, store, room, expected) in cases {
+        let mut state = full(bounds(1));
+        state.on(SECOND, Input::Store(known));
+        let news = state.news(store, room);
+        assert_eq!(news, expected, "{known:?} {store:?} {room}");
+        if let Some(news) = news {
+            state.on(SECOND, news.clone());
+            assert_ne!(state.news(store, room), Some(news));
+        }
+    }
+}
+
+#[test]
+fn a_run_that_only_asks_questions_has_a_shorter_grace() {
+    for (asks, seconds) in [([true, true], 2), ([true, false], 10), ([false, false], 10)] {
+        assert_eq!(grace(asks.into_iter()), SECOND * seconds, "{asks:?}");
+    }
+}
+
+#[test]
 fn an_interrupt_is_answered_while_the_store_is_behind() {
     let mut state = full(bounds(1));
     state.on(SECOND, Input::Store(StoreState::Behind));

@@ -20,7 +20,7 @@ mod explain;
 mod filtering;
 mod help;
 mod inputs;
-mod kept;
+mod kept_runs;
 mod later;
 mod learnt;
 mod migrate;
@@ -41,7 +41,7 @@ pub(crate) use doctor::Doctor;
 pub(crate) use explain::Explain;
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
-pub(crate) use kept::{
+pub(crate) use kept_runs::{
     Check, Config, Diff, Export, Import, Init, Merge, Regression, SCHEMA_NAME, Schema,
 };
 pub(crate) use learnt::{Completions, Man};

@@ -30,11 +30,11 @@ use crate::script::{self, Cause, Fault, argument, made};
 
 mod cascade;
 mod foreign;
-mod kept;
+mod kept_grades;
 
 use cascade::Cascade;
 use foreign::{MOST_STATED, clamped, held, shown};
-use kept::KeptGrades;
+use kept_grades::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Grades {

@@ -36,14 +36,14 @@ use crate::summary::Summary;
 use crate::trust::Agreements;
 
 mod bind;
-mod kept;
 mod quiet;
+mod run_head;
 mod settle;
 mod unpriced;
 mod values;
 
 use bind::{BoundOnce, bind_asked, bind_graders, bind_judges};
-use kept::{head, new_run};
+use run_head::{head, new_run};
 pub use settle::{Prepared, Settled, Unsettled};
 
 /// What is to be run.

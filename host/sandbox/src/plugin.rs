@@ -103,12 +103,16 @@ impl Parts<'_> {
             let text = cache.description(&self.sha256, v0_1::VERSION)?;
             Some(Cow::Owned(text))
         });
-        if let Some(info) = kept.and_then(|text| v0_1::kept::read(&text)) {
+        if let Some(info) = kept.and_then(|text| v0_1::description::read(&text)) {
             return Ok(info);
         }
         let info = self.ask(exports)?;
         if let Some(cache) = &self.cache {
-            cache.put_description(&self.sha256, v0_1::VERSION, &v0_1::kept::write(&info));
+            cache.put_description(
+                &self.sha256,
+                v0_1::VERSION,
+                &v0_1::description::write(&info),
+            );
         }
         Ok(info)
     }
@@ -240,7 +244,7 @@ impl Plugin {
             sha256: self.0.sha256.clone(),
             start_memory: self.0.start_memory,
             places: self.0.ready.places,
-            description: v0_1::kept::write(&self.0.info),
+            description: v0_1::description::write(&self.0.info),
         }
     }
 

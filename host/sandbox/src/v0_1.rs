@@ -5,8 +5,8 @@
 //! match over version and function at each call, grows with the product of both.
 
 pub(crate) mod check;
+pub(crate) mod description;
 mod imports;
-pub(crate) mod kept;
 pub(crate) mod signatures;
 
 use wasmtime::component::{Component, ComponentExportIndex, HasSelf, Linker};

@@ -11,7 +11,7 @@ use crate::abi::{AssertionType, CredentialWant, Info, Inputs, SettingWant, Wants
 const FORM: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptDescription {
     form: u32,
     name: String,
     version: String,
@@ -53,7 +53,7 @@ const FLAGS: [Inputs; 6] = [
 
 pub(crate) fn write(info: &Info) -> String {
     let info = info.clone();
-    let kept = Kept {
+    let kept = KeptDescription {
         form: FORM,
         name: info.name,
         version: info.version,
@@ -86,7 +86,7 @@ pub(crate) fn write(info: &Info) -> String {
 }
 
 pub(crate) fn read(text: &str) -> Option<Info> {
-    let kept: Kept = serde_json::from_str(text).ok()?;
+    let kept: KeptDescription = serde_json::from_str(text).ok()?;
     if kept.form != FORM {
         return None;
     }

@@ -4,7 +4,7 @@
 //! minute, so that a log stays short and a long run is seen to be alive. Log lines of guests,
 //! retries and notices are told by the same consumer, above the bar.
 
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use runner_config::plan::CaseId;
@@ -15,11 +15,13 @@ mod bar;
 pub(crate) mod lanes;
 mod lines;
 mod logged;
+mod pace;
 mod questions;
 
 use bar::Bar;
 use lines::Lines;
 use logged::Logged;
+use pace::{Pace, SharedPace};
 use questions::Questions;
 
 use crate::figures;
@@ -47,11 +49,13 @@ struct Counts {
     passed: u64,
     failed: u64,
     errors: u64,
+    /// Whose rows are those of an earlier session, however they ended.
+    kept: u64,
 }
 
 impl Counts {
     fn done(self) -> u64 {
-        self.passed + self.failed + self.errors
+        self.passed + self.failed + self.errors + self.kept
     }
 
     fn add(&mut self, outcome: Outcome) {
@@ -69,11 +73,17 @@ impl Counts {
             passed,
             failed,
             errors,
+            kept,
             ..
         } = self;
         let count = figures::count;
+        let before = if kept == 0 {
+            String::new()
+        } else {
+            format!("{} kept, ", count(kept))
+        };
         format!(
-            "{} passed, {} failed, {}",
+            "{before}{} passed, {} failed, {}",
             count(passed),
             count(failed),
             figures::counted(errors, "error", "errors")
@@ -96,6 +106,7 @@ pub(crate) struct Progress {
     /// Of each column.
     providers: Vec<String>,
     counts: Counts,
+    pace: SharedPace,
     waiting: lanes::Shared,
     questions: Questions,
     logged: Logged,
@@ -111,6 +122,7 @@ impl Progress {
             verbose,
             providers: Vec::new(),
             counts: Counts::default(),
+            pace: SharedPace::default(),
             waiting: lanes::Shared::default(),
             questions: Questions::default(),
             logged: Logged::new(verbose),
@@ -120,14 +132,19 @@ impl Progress {
 
     fn begin(&mut self, total: u64) {
         self.counts.total = total;
+        *self.pace() = Pace::new(total, self.providers.len());
         self.display = match self.style {
-            Style::Bar => Display::Bar(Bar::new(total, &self.waiting, &self.talk)),
+            Style::Bar => Display::Bar(Bar::new(total, &self.pace, &self.waiting, &self.talk)),
             Style::Lines => {
                 Display::Lines(Lines::start(self.talk.clone(), self.waiting.clone(), total))
             }
             Style::Silent => Display::Silent,
         };
         self.show();
+    }
+
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn show(&self) {
@@ -156,8 +173,14 @@ impl Consumer for Progress {
                 }
             }
             Event::Resumed(resumption) => self.talk.note(&resumption.to_string()),
-            Event::CaseFinished(record) | Event::CaseKept(record) => {
+            Event::CaseFinished(record) => {
                 self.counts.add(record.conclusion.outcome());
+                self.pace().add(record.prompt_idx, false);
+                self.show();
+            }
+            Event::CaseKept(record) => {
+                self.counts.kept += 1;
+                self.pace().add(record.prompt_idx, true);
                 self.show();
             }
             Event::Log(line) => {
@@ -307,5 +330,7 @@ mod tests {
         }
         assert_eq!(counts.words(), "1 passed, 1 failed, 2 errors");
         assert_eq!(counts.done(), counts.total);
+        counts.kept = 3;
+        assert_eq!(counts.words(), "3 kept, 1 passed, 1 failed, 2 errors");
     }
 }

@@ -13,12 +13,13 @@ use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
 use runner_store::{Outcome, RunState, StoreError};
-use runner_telling::figures;
+use runner_telling::{figures, time_left};
 use serde_json::{Value, json};
 
 use crate::pages::lanes;
 use crate::request::Body;
 use crate::site::Site;
+use crate::sums::Tally;
 
 /// The time between two questions, at least.
 const PAUSE: Duration = Duration::from_millis(700);
@@ -27,8 +28,6 @@ const PAUSE: Duration = Duration::from_millis(700);
 struct Teller {
     site: Arc<Site>,
     id: String,
-    /// When the first question was answered, and how many cases had ended then.
-    began: Option<(Instant, u64)>,
     pause: Duration,
     told: String,
     /// The charts of its lanes, as they were told last.
@@ -41,7 +40,6 @@ pub(crate) fn stream(site: Arc<Site>, id: String) -> Body {
     let teller = Teller {
         site,
         id,
-        began: None,
         pause: Duration::ZERO,
         told: String::new(),
         lanes: String::new(),
@@ -62,15 +60,14 @@ impl Teller {
     /// Waits for the next event; a comment where there is nothing new, by which a connection that
     /// is gone is noticed.
     async fn next(&mut self) -> String {
-        let (site, id, began) = (self.site.clone(), self.id.clone(), self.began);
+        let (site, id) = (self.site.clone(), self.id.clone());
         let asked = Instant::now();
-        let answer = tokio::task::spawn_blocking(move || state(&site, &id, began)).await;
+        let answer = tokio::task::spawn_blocking(move || state(&site, &id)).await;
         self.pause = PAUSE.max(asked.elapsed() * 4);
-        let Ok(Ok((ended, done, state, lanes))) = answer else {
+        let Ok(Ok((ended, state, lanes))) = answer else {
             self.over = true;
             return "event: end\ndata: {}\n\n".to_owned();
         };
-        self.began.get_or_insert((Instant::now(), done));
         self.over = ended;
         let (state, mut events) = (state.to_string(), String::new());
         if lanes != self.lanes {
@@ -90,20 +87,20 @@ impl Teller {
     }
 }
 
-/// Checks whether the run has ended, how many cases have, the figures, and the charts of the lanes.
-fn state(
-    site: &Site,
-    id: &str,
-    began: Option<(Instant, u64)>,
-) -> Result<(bool, u64, Value, String), StoreError> {
+/// Checks whether the run has ended, the figures, and the charts of the lanes.
+fn state(site: &Site, id: &str) -> Result<(bool, Value, String), StoreError> {
     let run = site.store.run(id)?;
-    let all = &site.sums(&run)?.all;
+    let sums = site.sums(&run)?;
+    let moments = site.store.lane_moments(id)?;
+    let all = &sums.all;
     let done = all.total();
     let total = site.planned(id)?.max(done);
-    let left = began.and_then(|(at, before)| {
-        let pace = done.saturating_sub(before) as f64 / at.elapsed().as_secs_f64().max(0.001);
-        (pace > 0.0).then(|| figures::about(Duration::from_secs_f64((total - done) as f64 / pace)))
-    });
+    // By what the run itself has written down, so that each page that is opened says what the terminal does.
+    let worked = Duration::from_millis(moments.last().map_or(0, |it| it.at_ms));
+    let (columns, _) = site.head(id)?;
+    let ended = |column| sums.columns.get(column).map_or(0, Tally::total);
+    let ended: Vec<u64> = (0..columns.len()).map(ended).collect();
+    let left = time_left(total, &ended, &[], worked).filter(|_| !moments.is_empty());
     let of = |outcome| figures::count(all.of_outcome(outcome));
     let state = json!({
         "done": figures::count(done),
@@ -113,9 +110,9 @@ fn state(
         "failed": of(Outcome::Failed),
         "errors": of(Outcome::Error),
         "cost": all.cost.map_or("–".to_owned(), figures::dollars),
-        "left": left.unwrap_or_else(|| "–".to_owned()),
+        "left": left.map_or_else(|| "–".to_owned(), figures::about),
     });
     let ended = run.state != RunState::Running;
-    let lanes = lanes::charts(&site.store.lane_moments(id)?, !ended).into_string();
-    Ok((ended, done, state, lanes))
+    let lanes = lanes::charts(&moments, !ended).into_string();
+    Ok((ended, state, lanes))
 }

@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::Counts;
 use super::lanes::{LINE_CHARS, Shared, Waiting};
+use super::pace::SharedPace;
 use crate::figures;
 use crate::talk::Talk;
 
@@ -32,9 +33,10 @@ pub(super) struct Bar {
 impl Bar {
     /// Shows a bar of `total` cases, and below it which lanes wait. They are looked at with
     /// each redraw, so that the time that is left goes down while nothing happens.
-    pub(super) fn new(total: u64, waiting: &Shared, talk: &Talk) -> Self {
+    pub(super) fn new(total: u64, pace: &SharedPace, waiting: &Shared, talk: &Talk) -> Self {
         let target = ProgressDrawTarget::hidden();
-        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style(waiting));
+        let bar =
+            ProgressBar::with_draw_target(Some(total), target).with_style(style(pace, waiting));
         bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS.into());
         talk.set_bar(Some(bar.clone()));
         let (over, ended) = mpsc::channel();
@@ -76,14 +78,14 @@ fn message(counts: Counts) -> String {
     format!("{done}/{total} · {}", counts.words())
 }
 
-fn style(waiting: &Shared) -> ProgressStyle {
-    let waiting = waiting.clone();
+fn style(pace: &SharedPace, waiting: &Shared) -> ProgressStyle {
+    let (pace, waiting) = (pace.clone(), waiting.clone());
     // Drawing can't be reported to anybody, so what the writers give is dropped.
     ProgressStyle::with_template("{wide_bar} {msg} · {pace}\n{lanes}")
         .expect("the template is well formed")
-        .with_key("pace", |state: &ProgressState, text: &mut dyn Write| {
-            let left = left(state.pos(), state.eta());
-            let _ = write!(text, "{:.1}/s · {left}", state.per_sec());
+        .with_key("pace", move |_: &ProgressState, text: &mut dyn Write| {
+            let pace = pace.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = text.write_str(&pace.says(Instant::now()));
         })
         .with_key("lanes", move |_: &ProgressState, text: &mut dyn Write| {
             let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -97,15 +99,6 @@ fn lanes(waiting: &Waiting, now: Instant) -> String {
     waiting
         .says(now, LINE_CHARS)
         .unwrap_or_else(|| nothing.to_owned())
-}
-
-/// The time that is left, once something has ended to judge by.
-fn left(done: u64, eta: Duration) -> String {
-    if done == 0 {
-        "…".to_owned()
-    } else {
-        format!("{} left", figures::about(eta))
-    }
 }
 
 #[cfg(test)]
@@ -138,22 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_foretold_before_the_first_case() {
-        assert_eq!(left(0, Duration::from_secs(5)), "…");
-        assert_eq!(left(1, Duration::from_millis(65_300)), "1 m 05 s left");
-    }
-
-    #[test]
     fn what_has_ended_is_counted_by_one_text() {
         let counts = Counts {
             total: 1_200,
             passed: 2,
             failed: 1,
             errors: 0,
+            kept: 0,
         };
         let told = "3/1,200 · 2 passed, 1 failed, 0 errors";
         assert_eq!(message(counts), told);
-        let bar = Bar::new(1_200, &Shared::default(), &Talk::new(false));
+        let bar = Bar::new(
+            1_200,
+            &SharedPace::default(),
+            &Shared::default(),
+            &Talk::new(false),
+        );
         bar.show(counts);
         assert_eq!(
             (bar.drawn.message(), bar.drawn.position()),
@@ -164,7 +157,8 @@ mod tests {
 
     #[test]
     fn the_style_is_well_formed() {
-        let bar = ProgressBar::hidden().with_style(style(&Shared::default()));
+        let bar =
+            ProgressBar::hidden().with_style(style(&SharedPace::default(), &Shared::default()));
         bar.set_position(1);
         assert_eq!(bar.position(), 1);
     }

@@ -151,6 +151,7 @@ mod tests {
             passed: done,
             failed: 0,
             errors: 0,
+            kept: 0,
         }
     }
 

@@ -196,9 +196,9 @@ impl<'a> Comparison<'a> {
             partner.copied().flatten().map(|column| column as u32)
         };
         for row in self.store.rows(&self.after.info.id)? {
-            let (record, _) = read(&row?)?;
+            let (record, ended) = read(&row?)?;
             if let Some(column) = partner(&record) {
-                index.expect(&record, column);
+                index.expect(&record, &ended, column);
             }
         }
         index.ready();
@@ -218,7 +218,7 @@ impl<'a> Comparison<'a> {
                 totals.only_after += 1;
                 continue;
             };
-            let kind = Kind::of(before, &after);
+            let kind = Kind::of(before, &after, index.is_flaky(before, &after));
             let causes = cases::causes(before, &after);
             for (word, count) in &mut totals.causes {
                 *count += u64::from(causes.contains(word));

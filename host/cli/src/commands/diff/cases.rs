@@ -25,6 +25,8 @@ pub(super) struct Ended {
     grader: u64,
     plugin: u64,
     identity: Option<Digest>,
+    /// Which repeats it is one of, if of several.
+    repeats: Option<u64>,
 }
 
 impl Ended {
@@ -44,6 +46,10 @@ impl Ended {
             grader: hash(grader(&record.test_case)),
             plugin: hash(by.map(|by| (&by.plugin, &by.version, &by.sha256))),
             identity,
+            repeats: record
+                .repeat_group
+                .as_ref()
+                .map(|group| hash((record.prompt_idx, group))),
         }
     }
 
@@ -76,6 +82,8 @@ pub(super) enum Kind {
     Broke,
     /// It passes now.
     Fixed,
+    /// One of both, and its repeats within one of the runs went both ways.
+    Flaky,
     /// It did not pass in another way: an error was a failure, or the like.
     Otherwise,
     /// Its score changed, and its verdict did not.
@@ -88,9 +96,10 @@ pub(super) enum Kind {
 
 impl Kind {
     /// Every kind that is worth a line, the worst first.
-    pub(super) const TOLD: [Self; 5] = [
+    pub(super) const TOLD: [Self; 6] = [
         Self::Broke,
         Self::Fixed,
+        Self::Flaky,
         Self::Otherwise,
         Self::Score,
         Self::Answer,
@@ -101,6 +110,7 @@ impl Kind {
         match self {
             Self::Broke => "broke",
             Self::Fixed => "fixed",
+            Self::Flaky => "flaky",
             Self::Otherwise => "other-verdict",
             Self::Score => "score",
             Self::Answer => "answer",
@@ -108,10 +118,11 @@ impl Kind {
         }
     }
 
-    /// How two endings compare.
-    pub(super) fn of(before: &Ended, after: &Ended) -> Self {
+    /// How two endings compare, of which one may be of repeats that went both ways.
+    pub(super) fn of(before: &Ended, after: &Ended, is_flaky: bool) -> Self {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
         match (passed(before), passed(after)) {
+            (true, false) | (false, true) if is_flaky => Self::Flaky,
             (true, false) => Self::Broke,
             (false, true) => Self::Fixed,
             _ if before.outcome != after.outcome => Self::Otherwise,
@@ -142,9 +153,29 @@ pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
     causes
 }
 
+/// How the repeats of tests ended: whether some did not pass, and whether some did.
+#[derive(Debug, Default)]
+struct Repeats(HashMap<u64, [bool; 2]>);
+
+impl Repeats {
+    fn add(&mut self, ended: &Ended) {
+        if let Some(repeats) = ended.repeats {
+            let ways = self.0.entry(repeats).or_default();
+            ways[usize::from(ended.outcome == Outcome::Passed)] = true;
+        }
+    }
+
+    fn are_flaky(&self, ended: &Ended) -> bool {
+        let ways = ended.repeats.and_then(|it| self.0.get(&it));
+        ways == Some(&[true; 2])
+    }
+}
+
 /// The cases of the earlier run that no case of the later has claimed.
 #[derive(Debug, Default)]
 pub(super) struct Index {
+    before: Repeats,
+    after: Repeats,
     cases: Vec<Option<Ended>>,
     /// What each of them is.
     keys: Vec<CaseKey>,
@@ -157,12 +188,14 @@ pub(super) struct Index {
 impl Index {
     /// Takes a case of the earlier run.
     pub(super) fn add(&mut self, record: &CaseRecord, ended: Ended) {
+        self.before.add(&ended);
         self.keys.push(key(record, record.prompt_idx));
         self.cases.push(Some(ended));
     }
 
     /// Takes in that the later run has such a case; `column` is the earlier run's.
-    pub(super) fn expect(&mut self, record: &CaseRecord, column: u32) {
+    pub(super) fn expect(&mut self, record: &CaseRecord, ended: &Ended, column: u32) {
+        self.after.add(ended);
         self.expected.push(key(record, column));
     }
 
@@ -181,6 +214,11 @@ impl Index {
     pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<Ended> {
         let numbers = self.partners.get_mut(&key(record, column))?;
         self.cases[numbers.pop_front()?].take()
+    }
+
+    /// Whether the repeats of a case went both ways, in the earlier run or the later.
+    pub(super) fn is_flaky(&self, before: &Ended, after: &Ended) -> bool {
+        self.before.are_flaky(before) || self.after.are_flaky(after)
     }
 
     /// The cases that are left, in index order.
@@ -226,8 +264,33 @@ mod tests {
             (ended(Passed, "yes"), ended(Passed, "yes"), Kind::Same),
         ];
         for (before, after, expected) in table {
-            assert_eq!(Kind::of(&before, &after), expected, "{before:?} {after:?}");
+            let kind = Kind::of(&before, &after, false);
+            assert_eq!(kind, expected, "{before:?} {after:?}");
         }
+    }
+
+    #[test]
+    fn a_case_is_flaky_whose_repeats_went_both_ways_in_one_of_the_runs() {
+        use Outcome::{Failed, Passed};
+        let repeat = |outcome, group: &str| {
+            let mut record = record(0, 0, outcome, "a");
+            record.repeat_group = Some(group.to_owned());
+            (Ended::of(&record, None), record)
+        };
+        let mut index = Index::default();
+        for (outcome, group) in [(Passed, "a"), (Passed, "a"), (Passed, "b")] {
+            let (ended, record) = repeat(outcome, group);
+            index.add(&record, ended);
+        }
+        for (outcome, group) in [(Passed, "a"), (Failed, "a"), (Failed, "b")] {
+            let (ended, record) = repeat(outcome, group);
+            index.expect(&record, &ended, 0);
+        }
+        let kind = |group: &str| {
+            let (before, after) = (repeat(Passed, group).0, repeat(Failed, group).0);
+            Kind::of(&before, &after, index.is_flaky(&before, &after))
+        };
+        assert_eq!([kind("a"), kind("b")], [Kind::Flaky, Kind::Broke]);
     }
 
     #[test]
@@ -237,7 +300,7 @@ mod tests {
         twin.test_idx = 5;
         for record in [record(0, 0, Outcome::Passed, "a"), twin.clone()] {
             index.add(&record, Ended::of(&record, None));
-            index.expect(&record, 0);
+            index.expect(&record, &Ended::of(&record, None), 0);
         }
         index.ready();
         let first = index.claim(&twin, 0).expect("equal");

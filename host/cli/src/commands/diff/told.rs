@@ -112,7 +112,10 @@ pub(super) fn text(
             *count += 1;
             if told.len() < rows {
                 let mut text = line(case);
-                if matches!(kind, Kind::Broke | Kind::Fixed | Kind::Otherwise) {
+                if matches!(
+                    kind,
+                    Kind::Broke | Kind::Fixed | Kind::Flaky | Kind::Otherwise
+                ) {
                     text.push_str(&answers(comparison, case)?);
                 }
                 told.push(text);
@@ -342,6 +345,7 @@ fn title(kind: Kind) -> &'static str {
     match kind {
         Kind::Broke => "Passed before but not now",
         Kind::Fixed => "Pass now",
+        Kind::Flaky => "Flaky: the repeats within one of the runs went both ways",
         Kind::Otherwise => "Still not passing, in another way",
         Kind::Score => "Another score",
         Kind::Answer => "Another answer, judged the same",

@@ -37,7 +37,13 @@ struct Ledger {
     completion: u64,
     total: u64,
     cached: u64,
+    /// What judges replied, as far as it is kept.
+    replies: Vec<Value>,
 }
+
+/// Replies of judges that are kept with a grade, and characters of each.
+const MOST_REPLIES: usize = 8;
+const REPLY: usize = 4000;
 
 /// What a model replied.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,23 +201,34 @@ impl<'a> Bench<'a> {
         Ok(vectors)
     }
 
-    /// What asking has cost, as a result's `tokensUsed`; `None` if nothing was asked.
-    pub(crate) fn used(&self) -> Option<Value> {
+    /// What asking has cost, as a result's `tokensUsed`, and what judges replied (`judgeReplies`); nothing if nothing
+    /// was asked.
+    pub(crate) fn used(&self) -> Map<String, Value> {
         let ledger = self.ledger.borrow();
-        (ledger.requests > 0).then(|| {
-            json!({
+        let mut used = Map::new();
+        if ledger.requests > 0 {
+            let tokens = json!({
                 "total": ledger.total,
                 "prompt": ledger.prompt,
                 "completion": ledger.completion,
                 "cached": ledger.cached,
                 "numRequests": ledger.requests,
-            })
-        })
+            });
+            used.insert("tokensUsed".to_owned(), tokens);
+        }
+        if !ledger.replies.is_empty() {
+            let replies = ledger.replies.clone();
+            used.insert("judgeReplies".to_owned(), Value::Array(replies));
+        }
+        used
     }
 
     fn take(&self, alias: &str, answer: Result<Answer, Error>) -> Result<Reply, Failure> {
         let answer = answer.map_err(|error| Failure::asking(alias, error))?;
         self.ledger.borrow_mut().add(&answer);
+        if alias == GRADER {
+            self.ledger.borrow_mut().keep(&answer);
+        }
         let completion = answer.completion;
         let output = match completion.output_json {
             Some(text) => json::read::<Value>("the reply", &text)
@@ -229,6 +246,23 @@ impl<'a> Bench<'a> {
 }
 
 impl Ledger {
+    /// Keeps what a judge replied, and which model it says to be.
+    fn keep(&mut self, answer: &Answer) {
+        if self.replies.len() == MOST_REPLIES {
+            return;
+        }
+        let completion = &answer.completion;
+        let text = match &completion.output_json {
+            Some(json) => json.clone(),
+            None => completion.message.text(),
+        };
+        let mut reply = json!({ "text": cut(&text, REPLY) });
+        if let Some(model) = &completion.model {
+            reply["model"] = json!(model);
+        }
+        self.replies.push(reply);
+    }
+
     fn add(&mut self, answer: &Answer) {
         let usage = &answer.completion.usage;
         let (prompt, completion) = (
@@ -264,9 +298,12 @@ impl Reply {
 
 /// How a reply begins, for reasons.
 pub(crate) fn excerpt(text: &str) -> String {
-    const LENGTH: usize = 500;
-    let text = text.trim();
-    match text.char_indices().nth(LENGTH) {
+    cut(text.trim(), 500)
+}
+
+/// A text of so many characters at most.
+fn cut(text: &str, length: usize) -> String {
+    match text.char_indices().nth(length) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),
     }

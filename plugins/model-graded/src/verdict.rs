@@ -72,8 +72,8 @@ impl Verdict {
         self
     }
 
-    /// The grade, turned around for `not-`; `used` is what asking cost.
-    pub(crate) fn grade(self, inverse: bool, used: Option<Value>) -> Grade {
+    /// The grade, turned around for `not-`; `used` is what asking cost and gave.
+    pub(crate) fn grade(self, inverse: bool, used: Map<String, Value>) -> Grade {
         let score = if inverse {
             (1.0 - self.score).clamp(0.0, 1.0)
         } else {
@@ -88,7 +88,7 @@ impl Verdict {
 
 impl Problem {
     /// The failing grade, the same for `not-`.
-    pub(crate) fn grade(self, used: Option<Value>) -> Grade {
+    pub(crate) fn grade(self, used: Map<String, Value>) -> Grade {
         let mut details = Map::new();
         details.insert("graderError".to_owned(), Value::Bool(true));
         if let Some(code) = self.code {
@@ -128,10 +128,8 @@ impl From<Error> for Failure {
     }
 }
 
-fn metadata(mut details: Map<String, Value>, used: Option<Value>) -> Option<String> {
-    if let Some(used) = used {
-        details.insert("tokensUsed".to_owned(), used);
-    }
+fn metadata(mut details: Map<String, Value>, used: Map<String, Value>) -> Option<String> {
+    details.extend(used);
     (!details.is_empty()).then(|| Value::Object(details).to_string())
 }
 

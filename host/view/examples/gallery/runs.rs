@@ -156,7 +156,7 @@ fn grading(passed: bool, score: f64, tone: f64, assert: &Value) -> Value {
         "namedScores": {}, "componentResults": [
             { "pass": passed, "score": score, "reason": if passed { "Assertion passed" } else { "Expected output to contain \"o'clock\"" }, "assertion": assert[0] },
             { "pass": tone > 0.4, "score": tone, "reason": "The answer greets the guest and is polite throughout.", "assertion": assert[1],
-              "metadata": { "renderedGradingPrompt": "[{\"role\":\"system\",\"content\":\"You grade answers.\"},{\"role\":\"user\",\"content\":\"Is it friendly?\"}]", "graderOutput": { "pass": true, "reason": "polite" } } }] })
+              "metadata": { "renderedGradingPrompt": "[{\"role\":\"system\",\"content\":\"You grade answers.\"},{\"role\":\"user\",\"content\":\"Is it friendly?\"}]", "judgeReplies": [{ "model": "gpt-4.1", "text": "{\"reason\": \"polite\", \"pass\": true}" }], "graderOutput": { "pass": true, "reason": "polite" } } }] })
 }
 
 /// What a case waited and tried, of every second test.

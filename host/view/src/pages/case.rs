@@ -184,6 +184,7 @@ fn assertion(component: &Component) -> Markup {
     let mut more: Map<String, Value> = component.metadata.clone();
     more.remove("renderedAssertionValue");
     more.remove("renderedGradingPrompt");
+    let replies = more.remove("judgeReplies");
     html! {
         details class={ "assertion " (component.word()) } open[component.is_bad()] {
             summary {
@@ -198,7 +199,13 @@ fn assertion(component: &Component) -> Markup {
             }
             @if let Some(value) = value.filter(|it| !it.is_null()) { p.hint { "Expected" } pre { (block(&text_of(value))) } }
             @if let Some(prompt) = prompt { details { summary { "What the judge was asked" } (transcript::prompt(&text_of(prompt))) } }
-            @if !more.is_empty() { details { summary { "What else the judge answered" } (json(&Value::Object(more))) } }
+            @for reply in replies.iter().filter_map(Value::as_array).flatten() {
+                details {
+                    summary { "What the judge answered" @if let Some(model) = reply["model"].as_str() { " (" (line(model)) ")" } }
+                    pre { (block(reply["text"].as_str().unwrap_or_default())) }
+                }
+            }
+            @if !more.is_empty() { details { summary { "What else the judge reported" } (json(&Value::Object(more))) } }
         }
     }
 }

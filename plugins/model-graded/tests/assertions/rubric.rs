@@ -161,6 +161,11 @@ fn our_question_holds_answer_and_rubric_as_they_are() {
             metadata(&grade)["renderedGradingPrompt"],
             json!(request.prompt)
         );
+        let reply = &metadata(&grade)["judgeReplies"][0];
+        assert!(
+            reply["text"].as_str().is_some_and(|it| it.contains("pass")),
+            "{reply}"
+        );
     }
 }
 

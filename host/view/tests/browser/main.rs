@@ -114,16 +114,15 @@ fn a_person_finds_reads_and_grades_by_keys() {
     let case = browser.eval("location.pathname + location.search");
     browser.press("-");
     browser.wait("document.querySelector('input[value=down]')?.defaultChecked");
-    // The list that it came from is kept.
     assert_eq!(browser.eval("location.pathname + location.search"), case);
     assert_eq!(store.annotations(new).unwrap().len(), 1);
     browser.press("r");
     assert_eq!(browser.eval("document.body.className"), "is-raw");
     browser.press("u");
     let test = case.as_str().unwrap().split('/').nth(4).unwrap();
-    let first = "document.querySelector('.row .number')?.textContent";
+    let first = "location.search.includes('verdict=failed') && document.querySelector('.row .number')?.textContent";
     browser.wait(&format!(
-        "location.search.includes('verdict=failed') && {first} === '{test}'"
+        "document.readyState === 'complete' && {first} === '{test}'"
     ));
 
     // The search makes the lookup, and finds what is in an answer.
@@ -223,6 +222,72 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
     }
     let refused = browser.complaints.iter().filter(|it| !it.contains("404"));
     assert_eq!(refused.collect::<Vec<_>>(), [] as [&String; 0]);
+}
+
+/// Of axe-core, which looks for what keeps people out who use a screen reader or the keyboard.
+const AXE: &str = "axe-core@4.10.3";
+
+/// Its script, from npm unless it is there; nothing where there is no npm, which is said aloud.
+fn axe() -> Option<String> {
+    let program = std::env::current_exe().unwrap();
+    let folder = program.ancestors().nth(2).unwrap().join("axe");
+    let script = folder.join("node_modules/axe-core/axe.min.js");
+    if !script.is_file() {
+        let mut npm = std::process::Command::new("npm");
+        npm.args([
+            "install",
+            "--no-save",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            "--prefix",
+        ]);
+        if !npm
+            .arg(&folder)
+            .arg(AXE)
+            .output()
+            .is_ok_and(|done| done.status.success())
+        {
+            let loud =
+                "\n!!! NO AXE: the pages were not looked through for barriers. Install npm.\n";
+            std::io::stderr().write_all(loud.as_bytes()).unwrap();
+            return None;
+        }
+    }
+    Some(std::fs::read_to_string(script).unwrap())
+}
+
+#[test]
+fn no_page_has_a_serious_barrier() {
+    let (Some(mut tried), Some(axe)) = (tried(), axe()) else {
+        return;
+    };
+    let Tried {
+        browser,
+        root,
+        old,
+        new,
+        ..
+    } = &mut tried;
+    let mut found = Vec::new();
+    for (name, address) in pages(old, new) {
+        browser.open(&format!("{root}{address}"));
+        browser.wait("!document.querySelector('[data-load], [data-again]')");
+        browser.eval("for (const it of document.querySelectorAll('details')) it.open = true");
+        browser.eval(&format!("{axe}; 0"));
+        for (width, dark) in [(1440, false), (1440, true), (360, false)] {
+            browser.look(width, dark);
+            let serious = browser.eval(
+                "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations \
+                 .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
+                 .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).slice(0, 3).join(' ; ')}`).join(' | '))",
+            );
+            if serious != "" {
+                found.push(format!("{name} at {width}, dark {dark}: {serious}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]

@@ -59,10 +59,12 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
                 let draft = tree.and_then(|mut node| {
                     let findings = reading.findings;
                     let declared = reading.declared;
-                    if !declared.fill_default_test(&mut node, &shown, findings) {
+                    let origin = files.origin_of_part(&shown, entry.origin);
+                    let is_data = origin.is_data();
+                    if !is_data && !declared.fill_default_test(&mut node, &shown, findings) {
                         return None;
                     }
-                    tests.read(&Entry::root(&node, &shown, entry.origin), Form::Part)
+                    tests.read(&Entry::root(&node, &shown, &origin), Form::Part)
                 });
                 draft.unwrap_or_default()
             }
@@ -124,6 +126,28 @@ mod tests {
         assert_eq!(folder.texts(), ["x 1", "t 2"]);
         let options = &folder.plan().tests.get(0).expect("a test").json["options"];
         assert_eq!(options["prefix"], "{{w}} ");
+    }
+
+    /// Only YAML is a part of the config; whatever else is named gives values.
+    #[test]
+    fn what_a_file_of_another_kind_gives_are_values() {
+        let vars = r#"{"z": "{{ env.WORD }}", "q": "1"}"#;
+        let test = format!(r#"{{"vars": {vars}}}"#);
+        for (name, sees_env) in [("d.yaml", true), ("d.json", false), ("d.txt", false)] {
+            for (key, content) in [
+                (
+                    format!("defaultTest: file://{name}\ntests: [{{ vars: {{ a: 1 }} }}]"),
+                    &*test,
+                ),
+                (format!("tests: [{{ vars: 'file://{name}' }}]"), vars),
+            ] {
+                let config = format!(
+                    "env: {{ WORD: w0rd }}\nprompts: ['{{{{z}}}}']\nproviders: [echo]\n{key}"
+                );
+                let folder = Folder::new(&config).file(name, content);
+                assert_eq!(folder.texts() == ["w0rd"], sees_env, "{key}");
+            }
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
 use crate::plan::Tests;
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, without_scheme};
+use crate::read::files::without_scheme;
 use crate::read::node::Kind;
 use crate::read::references;
 
@@ -61,8 +61,7 @@ fn one(
         return;
     };
     let findings = reading.findings;
-    let holds_data = has_extension(&shown, &["json"]);
-    let origin = reading.files.origin_of(&shown, holds_data, entry.origin);
+    let origin = reading.files.origin_of_part(&shown, entry.origin);
     references::resolve(
         &mut node,
         (references::FileContents::Tests, &shown),
@@ -199,8 +198,10 @@ mod tests {
         let named = |name: &str| folder(&format!("[file://{name}]")).file(name, &one);
         let asked = |name: &str| named(name).requests().join("\n");
         let of_data = "ask the provider 'openai:x' (apiBaseUrl: https://in.example;";
-        let json = asked("s.json");
-        assert!(json.contains(of_data), "{json}");
+        for name in ["s.json", "s.jsonl", "s.txt"] {
+            let asked = asked(name);
+            assert!(asked.contains(of_data), "{name}: {asked}");
+        }
         assert_eq!(asked("s.yaml"), "");
     }
 

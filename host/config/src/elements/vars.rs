@@ -150,8 +150,7 @@ impl<'a> VarReader<'a> {
             let Some(mut node) = tree else {
                 continue;
             };
-            let holds_data = has_extension(&path, &["json"]);
-            let origin = files.origin_of(&path, holds_data, entry.origin);
+            let origin = files.origin_of_part(&path, entry.origin);
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill(&mut node, &path, findings) {
                 continue;

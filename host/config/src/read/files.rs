@@ -196,14 +196,18 @@ impl Files {
         Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
     }
 
-    /// The rights of a file that a text of this origin names as a source of values: data stays
-    /// data, and what the person names is at most the config's.
+    /// The rights of a file that is named as a source of values: data stays data, and no person's file is more than the config.
     pub(crate) fn origin_of(&self, path: &Path, holds_data: bool, named_by: &Origin) -> Origin {
         match named_by {
             Origin::Data(_) | Origin::Vouched => named_by.clone(),
             Origin::Person | Origin::Config if holds_data => self.data(path),
             Origin::Person | Origin::Config => Origin::Config,
         }
+    }
+
+    /// The rights of a file that is read like YAML: only one that is called so has those of the config.
+    pub(crate) fn origin_of_part(&self, path: &Path, named_by: &Origin) -> Origin {
+        self.origin_of(path, !has_extension(path, &["yaml", "yml"]), named_by)
     }
 
     /// `written` relative to the config's folder, as the user would write it.

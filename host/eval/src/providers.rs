@@ -1,9 +1,9 @@
 //! Numbers for the providers of a run, so that slots and memory can be shared out among them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use runner_config::plan::{Case, Column};
+use runner_config::plan::{Case, Column, JudgeId};
 
 use crate::state::ProviderNumber;
 
@@ -24,6 +24,13 @@ impl Providers {
     /// The number of each column's provider.
     pub(crate) fn of_columns(&self) -> &[ProviderNumber] {
         &self.0
+    }
+
+    /// How many providers there are, with those that tests have of their own.
+    pub(crate) fn count(&self, own: impl Iterator<Item = JudgeId>) -> usize {
+        let columns: HashSet<ProviderNumber> = self.0.iter().copied().collect();
+        let own: HashSet<u32> = own.map(|own| own.0).collect();
+        columns.len() + own.len()
     }
 
     /// The number of the provider that answers a case: a test's own comes after those of the columns.

@@ -121,6 +121,7 @@ impl Loop {
     ) -> Self {
         let bounds = Bounds {
             slots: plan.options.max_concurrency,
+            providers: context.providers.count(plan.own_providers()),
             time: plan.options.run_timeout,
             grace: grace(plan.tests.models().map(|test| test.question.is_some())),
         };

@@ -99,6 +99,8 @@ enum Abandoning {
 #[derive(Debug)]
 pub struct RunState<C, A> {
     slots: usize,
+    /// That the plan may have cases of.
+    providers: usize,
     /// When the run's time is up.
     deadline: Option<Duration>,
     grace: Duration,
@@ -135,6 +137,7 @@ impl<C: Clone, A> RunState<C, A> {
     fn with(bounds: Bounds, reading: Reading) -> Self {
         Self {
             slots: bounds.slots.max(1),
+            providers: bounds.providers,
             deadline: bounds.time,
             grace: bounds.grace,
             phase: Phase::Running,
@@ -348,6 +351,7 @@ impl<C: Clone, A> RunState<C, A> {
                 && self.dependencies.ahead() < LOOKAHEAD;
             let free = Free {
                 slots: self.slots,
+                providers: self.providers,
                 // Where none is in flight, nobody would give memory back.
                 to_compare: self.room_to_compare || self.in_flight.is_empty(),
                 beyond_share: !may_come,

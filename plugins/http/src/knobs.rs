@@ -281,7 +281,7 @@ impl Knobs {
             sent.headers
                 .retain(|(there, _)| !there.eq_ignore_ascii_case(name));
             sent.headers
-                .push((name.clone(), filler.text("headers", value)?));
+                .push((name.clone(), filler.within("headers", value)?));
         }
         let pairs: Vec<(String, String)> = self
             .object("queryParams")
@@ -289,7 +289,7 @@ impl Knobs {
                 let text = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
-                Ok((name.clone(), filler.text("queryParams", &text)?))
+                Ok((name.clone(), filler.within("queryParams", &text)?))
             })
             .collect::<Result<_, Error>>()?;
         if !pairs.is_empty() {
@@ -388,7 +388,7 @@ impl Knobs {
             sent.headers
                 .retain(|(there, _)| !there.eq_ignore_ascii_case(name));
             sent.headers
-                .push((name.to_owned(), filler.text("request", value)?));
+                .push((name.to_owned(), filler.within("request", value)?));
         }
         Ok(sent)
     }

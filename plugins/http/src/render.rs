@@ -40,6 +40,21 @@ impl Filler {
         filled(what, template, &self.vars, None)
     }
 
+    /// A value of a query or a header with its templates filled; in one that is JSON no variable adds to it.
+    pub(crate) fn within(&self, what: &str, template: &str) -> Result<String, Error> {
+        let text = self.text(what, template)?;
+        let start = text.trim_start();
+        if is_plain(template) || !start.starts_with(['{', '[']) {
+            return Ok(text);
+        }
+        let apart = self.apart(what, template, &text)?;
+        if apart.is_one_value() || !apart.begins(&start[..1]) {
+            return Ok(text);
+        }
+        let meant = apart.json(&text, is_json_lines);
+        Ok(meant.map_err(|_| mixed(what))?.unwrap_or(text))
+    }
+
     /// An address with its templates filled. What is filled in stays one segment of the path or
     /// one value of the query; of the rest, what no address may hold is encoded.
     pub(crate) fn url(&self, template: &str) -> Result<String, Error> {
@@ -309,6 +324,13 @@ mod tests {
                 Ok(json!({"payload": expected}))
             );
         }
+        let header = filler.within("headers", r#"{"model":"m","q":"{{q}}"}"#);
+        let header = header.map_err(|error| error.message);
+        let header = header.map(|it| serde_json::from_str::<Value>(&it).ok());
+        assert_eq!(
+            header,
+            Ok(Some(json!({"model": "m", "q": "x\",\"model\":\"dear"})))
+        );
         let lines = filler.loose("body", "{\"index\": 1}\n{\"q\": \"{{q}}\"}\n");
         let expected = "{\"index\": 1}\n{\"q\": \"x\\\",\\\"model\\\":\\\"dear\"}\n";
         assert_eq!(lines.map_err(|error| error.message), Ok(json!(expected)));

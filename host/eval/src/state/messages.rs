@@ -158,6 +158,8 @@ pub enum Command<C, A> {
 pub struct Bounds {
     /// Cases in flight at once (at least 1).
     pub slots: usize,
+    /// Providers that the plan may have cases of.
+    pub providers: usize,
     /// Time the run may take.
     pub time: Option<Duration>,
     /// How long cases in flight may go on after the first interrupt.

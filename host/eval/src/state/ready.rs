@@ -36,6 +36,8 @@ pub(super) struct ShareOf {
 pub(super) struct Free {
     /// Slots, those that are in use too.
     pub(super) slots: usize,
+    /// Providers that may have cases, also such as none has come of.
+    pub(super) providers: usize,
     /// Memory for answers that are compared.
     pub(super) to_compare: bool,
     /// No others may come of providers that have fewer in flight.
@@ -75,11 +77,11 @@ impl Ready {
     /// that has the fewest in flight.
     pub(super) fn take_next(&mut self, free: Free) -> Option<CaseId> {
         let active = self.shares.values().filter(|it| !it.is_idle()).count();
-        // A provider that has nothing at the moment may have the next that comes.
+        // A provider that has nothing at the moment, or never had, may have the next that comes.
         let known = if free.beyond_share {
             0
         } else {
-            self.providers()
+            self.providers().max(free.providers)
         };
         let share = free.slots.div_ceil(active.max(known).max(1));
         let (of, _) = self

@@ -31,6 +31,7 @@ fn at(test_idx: u32, prompt_idx: u32) -> CaseId {
 fn bounds(slots: usize) -> Bounds {
     Bounds {
         slots,
+        providers: 1,
         time: None,
         grace: GRACE,
     }
@@ -318,6 +319,7 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
     };
     for (event, from, (to, is_expected, end)) in table {
         let bounds = Bounds {
+            providers: 1,
             slots: 2,
             time: Some(60 * SECOND),
             grace: GRACE,

@@ -82,6 +82,7 @@ struct CasesOfRun {
 impl CasesOfRun {
     fn new(slots: usize) -> Self {
         let bounds = Bounds {
+            providers: 2,
             slots,
             time: Some(Duration::from_mins(1)),
             grace: Duration::from_secs(10),

@@ -98,7 +98,12 @@ fn texts<'v>(value: &'v Value, into: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => into.push(text),
         Value::Array(items) => items.iter().for_each(|item| texts(item, into)),
-        Value::Object(fields) => fields.values().for_each(|field| texts(field, into)),
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                into.push(key);
+                texts(field, into);
+            }
+        }
         _ => {}
     }
 }

@@ -39,6 +39,40 @@ fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
     assert_eq!(hanging, first, "all places, once nobody else wants one");
 }
 
+/// Its share is known before its first case comes: the plan names it.
+#[test]
+fn a_provider_whose_cases_come_last_finds_its_places() {
+    const ROWS: u32 = 100;
+    let cases = [0, 1].into_iter().flat_map(|provider| {
+        (0..ROWS).map(move |row| Planned {
+            provider,
+            ..planned(at(row, provider))
+        })
+    });
+    let (mut cases, mut answered) = (cases, 0);
+    let mut state = State::new(Bounds {
+        providers: 2,
+        ..bounds(6)
+    });
+    let mut commands = state.on(Duration::ZERO, Input::Wake);
+    let mut in_flight = std::collections::VecDeque::new();
+    loop {
+        in_flight.extend(commands.iter().filter_map(|command| match command {
+            Command::Admit(id) if id.prompt_idx == 1 => Some(*id),
+            _ => None,
+        }));
+        commands = if commands.last() == Some(&Command::Next) {
+            state.on(Duration::ZERO, Input::Next(cases.next()))
+        } else if let Some(id) = in_flight.pop_front() {
+            answered += 1;
+            state.on(Duration::ZERO, ended(id))
+        } else {
+            break;
+        };
+    }
+    assert_eq!(answered, ROWS);
+}
+
 #[test]
 fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
     for compared in [None, Some(1)] {

@@ -170,6 +170,10 @@ mod unix {
             return Err(others(&whole));
         }
         let loose = its.mode() & (OTHERS_WRITE | STICKY) != 0;
+        if loose && std::fs::symlink_metadata(path)?.is_symlink() {
+            // It may be anything of the user's, with files that nobody may remove.
+            return Err(others(&whole));
+        }
         if loose {
             // The mark stays until it is empty, for the next to see should this one end.
             rustix::fs::fchmod(&folder, Mode::RWXU | Mode::SVTX)?;
@@ -428,6 +432,19 @@ mod tests {
         opened(&path).write("code", b"code").expect("written");
         assert_eq!(mode(&path), 0o700, "others could read it, and no more");
         assert!(opened(&path).read("code").expect("ours").is_some());
+    }
+
+    /// It may lead to any folder of the user's.
+    #[test]
+    fn a_loose_folder_behind_a_link_keeps_its_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::create_dir(&real).expect("made");
+        fs::write(real.join("thesis"), "mine").expect("written");
+        set(&real, 0o777);
+        symlink(&real, &link).expect("linked");
+        assert!(PrivateFolder::open(&link).is_err_and(|error| is_untrusted(&error)));
+        assert_eq!(fs::read(real.join("thesis")).expect("there"), b"mine");
     }
 
     #[test]

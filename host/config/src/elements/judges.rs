@@ -107,8 +107,8 @@ struct KnownJudges {
     judges: Vec<Arc<Provider>>,
     /// Places of those that no data brought, by label or id; of several, the first.
     declared: HashMap<String, usize>,
-    /// By what the config says of it.
-    known: BTreeMap<String, Option<JudgeId>>,
+    /// By what is said of it, and whether data says it: whoever comes first does not decide whose it is.
+    known: BTreeMap<(bool, String), Option<JudgeId>>,
     /// Places of judges without an id that were reported.
     nameless: HashSet<Position>,
 }
@@ -265,7 +265,7 @@ impl<'a> JudgeBook<'a> {
 
     /// One provider, by the label of a provider of the run, or in any form of `providers`.
     fn one(&self, entry: &Entry<'_>, role: Role, reading: Reading<'_>) -> Option<JudgeId> {
-        let key = entry.as_written().to_string();
+        let key = (entry.origin.is_data(), entry.as_written().to_string());
         let known = self.found.borrow().known.get(&key).copied();
         if let Some(known) = known {
             self.brought(known, entry, role, reading);
@@ -341,7 +341,7 @@ impl<'a> JudgeBook<'a> {
             let prefix = id.split(':').next()?;
             (has_key(key) && prefixes.contains_key(prefix)).then_some(id)
         })?;
-        let key = format!("default {id}");
+        let key = (false, format!("default {id}"));
         if let Some(known) = self.found.borrow().known.get(&key) {
             return *known;
         }

@@ -79,6 +79,11 @@ fn impossible(path: &str) -> Option<String> {
             "'{excerpt}' has the character NUL in it, which no path has"
         ));
     }
+    if path.starts_with("~/") {
+        return Some(format!(
+            "'{excerpt}' begins with `~`, which is not replaced here: a folder would be called so"
+        ));
+    }
     let mut parts = path.split('/');
     let is_too_long = parts.any(|part| part.len() > MAX_NAME);
     is_too_long

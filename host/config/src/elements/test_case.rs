@@ -316,7 +316,8 @@ impl<'a> TestReader<'a> {
             Axes::new(&merged.vars, &self.vars.files(), !disabled).but(merged.literal)
         };
         let said = (&merged.at, self.reading.findings);
-        merged.multiplied.check(&axes, &merged.options, said);
+        let vars = &merged.vars;
+        merged.multiplied.check(&axes, &merged.options, vars, said);
         let columns = self.columns(&merged);
         let json = Arc::new(merged.json());
         let (comparisons, assertions) = compared::split(merged.checks, self.reading);

@@ -29,13 +29,12 @@ pub use agreements::{Agreed, Agreements, Author, Level};
 pub use words::named_path;
 
 /// Who wrote a text.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The person who runs the program: flags, their environment, their answer to a question. It
     /// may do anything.
     Person,
     /// The config: the file named by `-c`, YAML that it names, its `env`, its prompt files.
-    #[default]
     Config,
     /// Text from elsewhere that the config vouches for: rows of a file with `trust: config`, what a hook
     /// made. It has the config's rights, but its inline code runs in the sandbox: nobody who agreed

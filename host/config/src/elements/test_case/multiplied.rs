@@ -13,10 +13,13 @@ use serde_json::{Map, Value};
 
 use crate::elements::test_options::repeat;
 use crate::model::{Findings, Position};
-use crate::plan::Axes;
+use crate::plan::{Axes, weight};
 
 /// Rows of the results that one row of a data file makes at most.
 const MOST: u64 = 10_000;
+
+/// Bytes that these take together at most: each keeps the variables of its own, in the database and in files.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// What multiplies a test's cases and is a data file's word.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +62,7 @@ impl Multiplied {
         &self,
         axes: &Axes,
         options: &Map<String, Value>,
+        vars: &Map<String, Value>,
         (at, findings): (&Position, &Findings),
     ) {
         let repeats = repeat(options).filter(|_| self.repeats).unwrap_or(1);
@@ -82,6 +86,28 @@ impl Multiplied {
                  a row of a data file makes at most {MOST}"
             );
             findings.error_help(at.clone(), message, help);
+            return;
         }
+        let bytes = rows.saturating_mul(self.one_of(vars));
+        if rows > 1 && bytes > MOST_BYTES {
+            let (made, most) = (bytes >> 20, MOST_BYTES >> 20);
+            let message = format!(
+                "the lists among its variables and its `repeat` make {rows} rows of the results with some {made} MiB \
+                 of variables; those of a row of a data file take at most {most} MiB"
+            );
+            findings.error_help(at.clone(), message, help);
+        }
+    }
+
+    /// Bytes of the variables of one of the rows that are made, about.
+    fn one_of(&self, vars: &Map<String, Value>) -> u64 {
+        let weight = |(name, value): (&String, &Value)| {
+            let whole = weight::of_value(value);
+            match value {
+                Value::Array(items) if self.vars.contains(name) => whole / items.len().max(1),
+                _ => whole,
+            }
+        };
+        vars.iter().map(weight).sum::<usize>() as u64
     }
 }

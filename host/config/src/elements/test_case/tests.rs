@@ -314,3 +314,16 @@ fn a_row_of_a_data_file_multiplies_itself_within_bounds() {
         assert_eq!(problems, [expected]);
     }
 }
+
+/// Each row keeps its variables: one of 1 MB filled the disk with 16 GB.
+#[test]
+fn the_rows_that_one_row_makes_keep_no_more_than_so_much() {
+    let row = |bytes: usize| {
+        let row = json!({ "vars": { "a": vec!["x"; 100], "big": "y".repeat(bytes) }, "options": { "repeat": 20 } });
+        folder("tests: file://rows.jsonl").file("rows.jsonl", row.to_string())
+    };
+    assert_eq!(row(100_000).plan().row_count(), 2000);
+    let problems = row(600_000).problems();
+    let said = "make 2000 rows of the results with some 1144 MiB of variables; those of a row of a data file take at most 1024 MiB";
+    assert!(problems[0].contains(said), "{problems:?}");
+}

@@ -18,7 +18,7 @@ use crate::model::{
 };
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
-use crate::read::files::{Files, FilesRead};
+use crate::read::files::{FileContents, Files, FilesRead};
 use crate::read::node::{Key, Kind, Mark, Node};
 use crate::read::references;
 use crate::redacted::redacted;
@@ -320,7 +320,7 @@ fn source(
     };
     references::resolve(
         &mut root,
-        (references::FileContents::Config, &path),
+        (FileContents::Config, &path),
         &Origin::Config,
         &files,
         findings,

@@ -8,7 +8,7 @@ use super::test_case::{Draft, Form, TestReader};
 use crate::model::{COMMAND_LINE, Origin, Position};
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
-use crate::read::files::without_scheme;
+use crate::read::files::{FileContents, without_scheme};
 
 /// Reads the key of every config, with the reader that belongs to it, and what flags say.
 pub(crate) fn read(
@@ -59,7 +59,7 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
                 let draft = tree.and_then(|mut node| {
                     let findings = reading.findings;
                     let declared = reading.declared;
-                    let origin = files.origin_of_part(&shown, entry.origin);
+                    let origin = files.origin_of(&shown, FileContents::Tests, entry.origin);
                     let is_data = origin.is_data();
                     if !is_data && !declared.fill_default_test(&mut node, &shown, findings) {
                         return None;

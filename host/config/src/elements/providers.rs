@@ -16,7 +16,7 @@ use crate::environment;
 use crate::model::{Origin, Position};
 use crate::plan::Provider;
 use crate::read::entry::Entry;
-use crate::read::files::{Files, has_extension, names_file, without_scheme};
+use crate::read::files::{FileContents, Files, has_extension, names_file, without_scheme};
 use crate::read::node::{Mark, Node};
 use crate::read::references;
 use crate::redacted::without_secrets_of_address;
@@ -300,10 +300,13 @@ impl ProviderReader<'_> {
                 .tree(&shown, &entry.at(), entry.origin, self.reading.findings)
         {
             let findings = self.reading.findings;
-            let origin = self.reading.files.origin_of(&shown, false, entry.origin);
+            let origin =
+                self.reading
+                    .files
+                    .origin_of(&shown, FileContents::Providers, entry.origin);
             references::resolve(
                 &mut node,
-                (references::FileContents::Providers, &shown),
+                (FileContents::Providers, &shown),
                 &origin,
                 self.reading.files,
                 findings,

@@ -12,7 +12,7 @@ use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
 use crate::plan::Tests;
 use crate::read::entry::Entry;
-use crate::read::files::without_scheme;
+use crate::read::files::{FileContents, without_scheme};
 use crate::read::node::Kind;
 use crate::read::references;
 
@@ -61,10 +61,12 @@ fn one(
         return;
     };
     let findings = reading.findings;
-    let origin = reading.files.origin_of_part(&shown, entry.origin);
+    let origin = reading
+        .files
+        .origin_of(&shown, FileContents::Tests, entry.origin);
     references::resolve(
         &mut node,
-        (references::FileContents::Tests, &shown),
+        (FileContents::Tests, &shown),
         &origin,
         reading.files,
         findings,

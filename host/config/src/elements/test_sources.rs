@@ -14,7 +14,7 @@ use super::test_case::{Draft, Form, TestReader};
 use crate::model::{Origin, Position};
 use crate::plan::{Test, Tests};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, malformed_at, without_scheme};
+use crate::read::files::{FileContents, has_extension, malformed_at, without_scheme};
 use crate::read::node::{Kind, Mark, Node};
 use crate::read::{json, references};
 
@@ -285,8 +285,12 @@ impl Sources<'_, '_> {
         let reading = self.reading;
         let (at, files, findings) = (&named.at(), reading.files, reading.findings);
         let is_tree = has_extension(path, &["yaml", "yml", "json"]);
-        let holds_data = !extra.trusts && !has_extension(path, &["yaml", "yml"]);
-        let origin = &extra.vouched(files.origin_of(path, holds_data, named.origin));
+        let holds = if extra.trusts {
+            FileContents::Vouched
+        } else {
+            FileContents::Tests
+        };
+        let origin = &extra.vouched(files.origin_of(path, holds, named.origin));
         if sheet::is_spreadsheet(path) {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests((path, ""), table, reading, &mut |test| {
@@ -310,7 +314,7 @@ impl Sources<'_, '_> {
             };
             references::resolve(
                 &mut node,
-                (references::FileContents::Tests, path),
+                (FileContents::Tests, path),
                 origin,
                 files,
                 findings,

@@ -17,7 +17,7 @@ use super::reading::Reading;
 use crate::model::{Origin, Position};
 use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, is_pattern, path_named, without_scheme};
+use crate::read::files::{FileContents, has_extension, is_pattern, path_named, without_scheme};
 use crate::read::node::Kind;
 
 mod media;
@@ -150,7 +150,7 @@ impl<'a> VarReader<'a> {
             let Some(mut node) = tree else {
                 continue;
             };
-            let origin = files.origin_of_part(&path, entry.origin);
+            let origin = files.origin_of(&path, FileContents::Tests, entry.origin);
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill(&mut node, &path, findings) {
                 continue;

@@ -15,11 +15,13 @@ use crate::model::{Findings, Origin, Position, Problem, TrustRequest, TrustSubje
 use crate::read::node::{Malformed, Mark, Node};
 use crate::read::{json, yaml};
 
+mod contents;
 mod find;
 mod links;
 mod names;
 mod read;
 
+pub(crate) use contents::FileContents;
 use find::matches;
 use links::passes;
 pub(crate) use links::{Leads, leads};
@@ -196,18 +198,14 @@ impl Files {
         Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
     }
 
-    /// The rights of a file that is named as a source of values: data stays data, and no person's file is more than the config.
-    pub(crate) fn origin_of(&self, path: &Path, holds_data: bool, named_by: &Origin) -> Origin {
+    /// The rights of a file that somebody names for what it holds: data stays data, and no person's file is more than
+    /// the config.
+    pub(crate) fn origin_of(&self, path: &Path, holds: FileContents, named_by: &Origin) -> Origin {
         match named_by {
             Origin::Data(_) | Origin::Vouched => named_by.clone(),
-            Origin::Person | Origin::Config if holds_data => self.data(path),
+            Origin::Person | Origin::Config if holds.are_data(path) => self.data(path),
             Origin::Person | Origin::Config => Origin::Config,
         }
-    }
-
-    /// The rights of a file that is read like YAML: only one that is called so has those of the config.
-    pub(crate) fn origin_of_part(&self, path: &Path, named_by: &Origin) -> Origin {
-        self.origin_of(path, !has_extension(path, &["yaml", "yml"]), named_by)
     }
 
     /// `written` relative to the config's folder, as the user would write it.

@@ -16,7 +16,7 @@ use std::rc::Rc;
 use crate::bounds::REFERENCES;
 use crate::model::{Findings, Origin, Position};
 use crate::read::entry::shortened;
-use crate::read::files::{Files, has_extension, names_file};
+use crate::read::files::{FileContents, Files, has_extension, names_file};
 use crate::read::node::{Key, Kind, Mark, Node, Text};
 
 /// Keys whose values are JSON Schemas, or hold them.
@@ -43,17 +43,6 @@ const MAX_BROUGHT: usize = REFERENCES.base / 3;
 
 /// What a value costs beside its text: a list that grows has room for twice as many.
 const VALUE: usize = 2 * size_of::<(Key, Node)>();
-
-/// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FileContents {
-    /// A config.
-    Config,
-    /// Providers alone.
-    Providers,
-    /// Tests, one test, or scenarios.
-    Tests,
-}
 
 /// Replaces every reference in `root`, which is the file `path`.
 pub(crate) fn resolve(
@@ -285,8 +274,8 @@ fn may_be_rows(document: FileContents, key: &str) -> bool {
     };
     let is_in_rows = match document {
         FileContents::Config => key.is_empty() || names().any(|it| ROWS.contains(&it)),
-        FileContents::Providers => false,
-        FileContents::Tests => true,
+        FileContents::Providers | FileContents::Prompts => false,
+        FileContents::Tests | FileContents::Generator | FileContents::Vouched => true,
     };
     let part_of_test = names().find(|it| !TESTS.contains(it));
     is_in_rows && part_of_test != Some("assert")

@@ -7,7 +7,7 @@ use crate::elements::programs::PROGRAMS;
 use crate::elements::reading::Reading;
 use crate::model::{Origin, Position};
 use crate::read::csv_rows::Blanks;
-use crate::read::files::{malformed_at, names_file, parse_tree};
+use crate::read::files::{FileContents, malformed_at, names_file, parse_tree};
 use crate::read::node::{Kind, Node};
 use crate::template::is_plain;
 
@@ -40,7 +40,7 @@ pub(super) fn read(
     };
     let texts: Vec<(String, Option<String>, u32)> = if has_extension(path, &["json", "yaml", "yml"])
     {
-        let origin = reading.files.origin_of(path, false, origin);
+        let origin = reading.files.origin_of(path, FileContents::Prompts, origin);
         let texts = tree(path, &text, &origin, reading).into_iter();
         texts.map(|text| (text, None, 1)).collect()
     } else if has_extension(path, &["jsonl"]) {

@@ -11,7 +11,7 @@ use super::{Extra, Form, Sources};
 use crate::elements::reading::Reading;
 use crate::model::{Code, Script};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, path_named, without_scheme};
+use crate::read::files::{FileContents, has_extension, path_named, without_scheme};
 use crate::read::node::{Mark, Node};
 
 /// How deep `config` is searched for the names of files.
@@ -77,7 +77,12 @@ impl Sources<'_, '_> {
             return reading.findings.warn(at.clone(), message, None);
         }
         let file = reading.files.shown(file_of(text, &script));
-        let origin = reading.files.origin_of(&file, !extra.trusts, named.origin);
+        let holds = if extra.trusts {
+            FileContents::Vouched
+        } else {
+            FileContents::Generator
+        };
+        let origin = reading.files.origin_of(&file, holds, named.origin);
         let origin = extra.vouched(origin);
         for (index, test) in tests.into_iter().enumerate() {
             reading.files.read.count(test.to_string().len());

@@ -147,6 +147,7 @@ tests:
             evaluated.stdout
         );
     }
+    assert!(evaluated.stdout.contains("[WAITS]"), "{}", evaluated.stdout);
     let viewed = Viewed::of(&evaluated.again());
     let run = only_run(&viewed);
     let case = |test: u32| format!("/runs/{run}/cases/{test}/0");

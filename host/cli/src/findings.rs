@@ -88,6 +88,8 @@ impl Row {
 pub(crate) struct Cell {
     /// How it ended.
     pub(crate) outcome: Outcome,
+    /// That in a word.
+    pub(crate) word: &'static str,
     /// Its score.
     pub(crate) score: f64,
     /// What the provider answered.
@@ -209,6 +211,7 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         .map(|response| shown(&text_of(&response.output), chars));
     Cell {
         outcome: record.conclusion.outcome(),
+        word: record.conclusion.word(),
         score: record.conclusion.score(),
         output,
         reasons: reasons(record),

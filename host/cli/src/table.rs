@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Cell as Drawn, ContentArrangement, Table};
-use runner_eval::record::Outcome;
+use runner_eval::record::{Conclusion, Outcome};
 use runner_eval::summary::ColumnHead;
 
 use crate::figures;
@@ -163,8 +163,7 @@ fn column_heading(idx: u32, head: &ColumnHead, columns: usize) -> String {
 }
 
 fn drawn(cell: &Cell) -> Drawn {
-    let word = cell.outcome.word();
-    let mut text = format!("[{word}]");
+    let mut text = format!("[{}]", cell.word);
     // Between nothing and everything the number says more than the word.
     if cell.score > 0.0 && cell.score < 1.0 {
         // Writing to a string can't fail.
@@ -203,13 +202,14 @@ fn coloured(table: &str, answers: usize) -> String {
 }
 
 fn coloured_word(cell: &str) -> String {
-    for outcome in Outcome::ALL {
-        let color = match outcome {
-            Outcome::Passed => 32,
-            Outcome::Failed => 31,
-            Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => 33,
+    let words = Outcome::ALL.into_iter().map(Outcome::word);
+    for word in words.chain([Conclusion::WAITS]) {
+        let color = match word {
+            _ if word == Outcome::Passed.word() => 32,
+            _ if word == Outcome::Failed.word() => 31,
+            _ => 33,
         };
-        let word = format!("[{}]", outcome.word());
+        let word = format!("[{word}]");
         if let Some(rest) = cell.trim_start().strip_prefix(&word) {
             return format!(" \u{1b}[{color}m{word}\u{1b}[39m{rest}");
         }

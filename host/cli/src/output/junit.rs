@@ -236,7 +236,7 @@ fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
     };
     let grade = record.grading_result.as_ref();
     let reason = record.conclusion.error().or(grade.map(|it| &*it.reason));
-    let message = reason.unwrap_or(outcome.word());
+    let message = reason.unwrap_or(record.conclusion.word());
     let mut lines = vec![];
     let components = record.grading_result.iter();
     for component in components.flat_map(|grade| &grade.component_results) {

@@ -39,6 +39,9 @@ pub struct NotPassed {
 }
 
 impl Conclusion {
+    /// The word of a case that waits for a person's verdict.
+    pub const WAITS: &str = "WAITS";
+
     /// A case of a results file that knows no codes, as promptfoo's. Why it did not pass counts only
     /// if it did not.
     pub fn foreign(outcome: Outcome, score: f64, error: Option<String>) -> Self {
@@ -107,6 +110,14 @@ impl Conclusion {
             Self::Error(_) => Outcome::Error,
             Self::BudgetExceeded(_) => Outcome::BudgetExceeded,
             Self::Cancelled(_) => Outcome::Cancelled,
+        }
+    }
+
+    /// In capitals, for people: the outcome, or that it waits for a person's verdict.
+    pub fn word(&self) -> &'static str {
+        match self.code() {
+            Some(FailureCode::Human) => Self::WAITS,
+            _ => self.outcome().word(),
         }
     }
 

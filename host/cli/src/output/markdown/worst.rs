@@ -158,7 +158,7 @@ fn bad(test: &BadTest) -> Bad {
     let BadTest { record, rank, .. } = test;
     let rank = *rank;
     let (row, column) = rank.place;
-    let word = record.conclusion.outcome().word();
+    let word = record.conclusion.word();
     let others = test.others();
     let reasons = reasons(record);
     let mut body = String::new();

@@ -227,7 +227,7 @@ impl Apart {
     }
 
     /// Puts the values where their marks stand in what was read of a YAML text. One that is all of what stands
-    /// behind a key, or in a list, may be a list or an object.
+    /// behind a key, or in a list, may be a list or an object, or a text as `dump` writes it.
     pub fn put_back(&self, json: Json) -> Json {
         match json {
             Json::String(text) => {
@@ -267,14 +267,14 @@ impl Apart {
         Some(filled)
     }
 
-    /// The value of a mark that stands alone, without quotes around it, if it is a list or an object.
+    /// The value of a mark that stands alone, without quotes around it, if it looks like JSON of its own.
     fn bare(&self, text: &str) -> Option<&str> {
         let number = text.strip_prefix(&self.aside.start)?.strip_suffix(END)?;
         let at: usize = number.parse().ok()?;
         let kept = self.aside.texts.get(at)?;
-        let is_structure = kept.text.trim_start().starts_with(['[', '{']);
+        let is_json = kept.text.trim_start().starts_with(['[', '{', '"']);
         let is_bare = self.bare.get(at) == Some(&true) && kept.kind != Kind::Mixed;
-        (is_structure && is_bare).then_some(&kept.text)
+        (is_json && is_bare).then_some(&kept.text)
     }
 
     fn filled(&self, text: &str) -> String {

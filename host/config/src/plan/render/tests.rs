@@ -204,6 +204,7 @@ const CHATS_OF_BLOCKS: &[(&str, Said)] = &[
         str::to_owned,
     ),
     ("- role: user\n  content: {{q}}\n@s", str::to_owned),
+    ("- role: user\n  content: {{ q | dump }}\n@s", str::to_owned),
 ];
 
 fn named(q: &str) -> String {

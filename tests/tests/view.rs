@@ -147,7 +147,9 @@ tests:
             evaluated.stdout
         );
     }
-    assert!(evaluated.stdout.contains("[WAITS]"), "{}", evaluated.stdout);
+    for told in ["[WAITS]", "✗ Expected output to contain"] {
+        assert!(evaluated.stdout.contains(told), "{}", evaluated.stdout);
+    }
     let viewed = Viewed::of(&evaluated.again());
     let run = only_run(&viewed);
     let case = |test: u32| format!("/runs/{run}/cases/{test}/0");

@@ -47,11 +47,12 @@ pub(crate) fn open(mut grade: CaseGrade, [up, down]: [CaseGrade; 2]) -> CaseGrad
     let assertions = components.filter(|(_, it)| waits(it)).map(|(at, _)| at);
     let [up, down] = [up, down].map(|it| PersonGrade::of(&it.record));
     record.pass = down.pass;
-    if !up.pass {
-        record.reason.clone_from(&down.reason);
-    } else if !down.pass {
-        WAITS.clone_into(&mut record.reason);
-    }
+    // Where nothing that a person says makes it pass, why that is.
+    record.reason = match (up.pass, down.pass) {
+        (true, false) => WAITS.to_owned(),
+        (false, false) => up.reason.clone(),
+        (_, true) => down.reason.clone(),
+    };
     record.by_people = Some(ByPeople {
         assertions: assertions.collect(),
         open: PersonGrade::of(record),

@@ -43,16 +43,10 @@ impl Filler {
     /// A value of a query or a header with its templates filled; in one that is JSON no variable adds to it.
     pub(crate) fn within(&self, what: &str, template: &str) -> Result<String, Error> {
         let text = self.text(what, template)?;
-        let start = text.trim_start();
-        if is_plain(template) || !start.starts_with(['{', '[']) {
+        if is_plain(template) || !text.trim_start().starts_with(['{', '[']) {
             return Ok(text);
         }
-        let apart = self.apart(what, template, &text)?;
-        if apart.is_one_value() || !apart.begins(&start[..1]) {
-            return Ok(text);
-        }
-        let meant = apart.json(&text, is_json_lines);
-        Ok(meant.map_err(|_| mixed(what))?.unwrap_or(text))
+        Ok(self.begun(what, template, &text)?.unwrap_or(text))
     }
 
     /// An address with its templates filled. What is filled in stays one segment of the path or
@@ -91,18 +85,11 @@ impl Filler {
                 if is_plain(template) {
                     return Ok(as_json(text));
                 }
-                let Some(begin) = text.trim_start().get(..1) else {
-                    return Ok(Value::String(text));
-                };
-                if !["{", "[", "\""].contains(&begin) {
+                if !text.trim_start().starts_with(['{', '[', '"']) {
                     return Ok(Value::String(text));
                 }
-                let apart = self.apart(what, template, &text)?;
-                if apart.is_one_value() || apart.begins(begin) {
-                    meant(what, text, &apart)?
-                } else {
-                    Value::String(text)
-                }
+                let meant = self.begun(what, template, &text)?;
+                meant.map_or(Value::String(text), as_json)
             }
             Value::Array(items) => {
                 let items = items.iter().map(|item| self.value(what, item));
@@ -129,7 +116,15 @@ impl Filler {
             return Ok(Value::String(text));
         }
         let apart = self.apart(what, template, &text)?;
-        meant(what, text, &apart)
+        Ok(as_json(meant(what, &text, &apart)?))
+    }
+
+    /// What a text was meant to be that begins like JSON; `None` if a variable begins it that is not all of it.
+    fn begun(&self, what: &str, template: &str, text: &str) -> Result<Option<String>, Error> {
+        let apart = self.apart(what, template, text)?;
+        let begin = &text.trim_start()[..1];
+        let is_begun = apart.is_one_value() || apart.begins(begin);
+        is_begun.then(|| meant(what, text, &apart)).transpose()
     }
 
     /// A text with its variables apart.
@@ -154,13 +149,15 @@ fn is_json_lines(text: &str) -> bool {
     values.all(|value| value.is_ok())
 }
 
-/// What a text is that begins like JSON: that, unless a variable broke it or added to it; then what was meant.
-fn meant(what: &str, text: String, apart: &Apart) -> Result<Value, Error> {
+/// What a text was meant to be that begins like JSON: that, unless a variable broke it or added to it.
+fn meant(what: &str, text: &str, apart: &Apart) -> Result<String, Error> {
     if apart.is_one_value() {
-        return Ok(as_json(text));
+        return Ok(text.to_owned());
     }
-    let meant = apart.json(&text, is_json_lines);
-    Ok(as_json(meant.map_err(|_| mixed(what))?.unwrap_or(text)))
+    let meant = apart.json(text, is_json_lines);
+    Ok(meant
+        .map_err(|_| mixed(what))?
+        .unwrap_or_else(|| text.to_owned()))
 }
 
 /// JSON if a text is that and begins like it, else the text.

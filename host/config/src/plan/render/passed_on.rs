@@ -85,9 +85,10 @@ fn ends_a_string(text: &str, value: &str) -> bool {
 
 /// Whether a value of several lines stands in YAML, or one with a key that begins a line.
 fn begins_a_line(text: &str, value: &str) -> bool {
+    // No further back than to the colon of the value found before: a line may hold millions of them.
     let is_first = |at: usize| {
-        let line = text[..at].rsplit(&ENDS[1..]).next();
-        line.is_some_and(|before| before.trim_matches([' ', '-']).is_empty())
+        let before = text[..at].trim_end_matches([' ', '-']);
+        before.is_empty() || before.ends_with(&ENDS[1..])
     };
     let mut found = text.match_indices(value);
     found.any(|(at, _)| value.contains(&ENDS[1..]) || (value.contains(':') && is_first(at)))
@@ -137,6 +138,16 @@ mod tests {
         };
         let rendered = case.render_made(&list).expect("renders");
         assert_eq!(rendered.messages[0].role, "system");
+    }
+
+    /// Each was looked for from where its line begins: hours for these.
+    #[test]
+    fn a_value_that_stands_millions_of_times_in_a_line_is_looked_at_once_each() {
+        let config = json!({ "prompts": ["p"], "providers": ["echo"], "tests": [{ "vars": { "q": ":::" } }] });
+        let case = Folder::new(&config.to_string()).cases().remove(0);
+        let made = format!("- role: user\n  content: x{}x", ":".repeat(6 << 20));
+        let rendered = case.render_made(&text(made)).expect("renders");
+        assert_eq!(rendered.messages[0].role, "user");
     }
 
     /// Values are sought one by one.

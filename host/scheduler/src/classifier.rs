@@ -8,6 +8,8 @@
 //! refusals at any number, or in quick succession, are a matter of **rate**. That is for good:
 //! a rate is measured better with each refusal, whatever they look like.
 
+use std::fmt;
+
 use crate::tuning::classifier::{SAME_HEIGHT, TOO_HASTY};
 
 /// What kind of undeclared limit there is.
@@ -45,8 +47,17 @@ pub(crate) enum Finding {
 }
 
 /// Tells limits of parallel requests from limits of rate.
+pub(crate) trait Classifier: fmt::Debug + Send {
+    /// Takes in an unexplained refusal, and says what follows.
+    fn refused(&mut self, refusal: Unexplained) -> Finding;
+
+    /// Gives the kind of limit, as far as it is known.
+    fn kind(&self) -> LimitKind;
+}
+
+/// Tells them by how many were in flight at each refusal, and how soon it came.
 #[derive(Debug, Default)]
-pub(crate) struct Classifier {
+pub(crate) struct ByHeight {
     kind: LimitKind,
     /// How many were in flight at the last one.
     refused_at: u32,
@@ -57,9 +68,14 @@ pub(crate) struct Classifier {
     hasty: u32,
 }
 
-impl Classifier {
-    /// Takes in an unexplained refusal, and says what follows.
-    pub(crate) fn refused(&mut self, refusal: Unexplained) -> Finding {
+impl Default for Box<dyn Classifier> {
+    fn default() -> Self {
+        Box::new(ByHeight::default())
+    }
+}
+
+impl Classifier for ByHeight {
+    fn refused(&mut self, refusal: Unexplained) -> Finding {
         let Unexplained {
             in_flight,
             at_ceiling,
@@ -88,8 +104,7 @@ impl Classifier {
         Finding::Parallel(self.fitted)
     }
 
-    /// The kind of limit, as far as it is known.
-    pub(crate) fn kind(&self) -> LimitKind {
+    fn kind(&self) -> LimitKind {
         self.kind
     }
 }
@@ -100,7 +115,7 @@ mod tests {
 
     /// What follows from refusals at these heights, each earned or not.
     fn findings(refusals: &[(u32, bool)]) -> Vec<Finding> {
-        let mut classifier = Classifier::default();
+        let mut classifier = ByHeight::default();
         let refusals = refusals.iter();
         refusals
             .map(|&(in_flight, earned)| {
@@ -159,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_height_that_is_the_ceiling_says_nothing() {
-        let mut classifier = Classifier::default();
+        let mut classifier = ByHeight::default();
         let refusal = Unexplained {
             in_flight: 20,
             at_ceiling: true,

@@ -103,7 +103,7 @@ struct Refusals {
     reacted_at: Time,
     /// How long the slowest took.
     latency: Option<Duration>,
-    classifier: Classifier,
+    classifier: Box<dyn Classifier>,
 }
 
 /// What answers showed, and that there were none.

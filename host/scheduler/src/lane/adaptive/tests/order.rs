@@ -1,6 +1,7 @@
 //! In which order the parts of the strategy are asked.
 
 use super::*;
+use crate::classifier::{Classifier, Finding, Unexplained};
 
 #[test]
 fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
@@ -95,4 +96,32 @@ fn who_goes_when_something_else_says_so_is_not_counted_among_those_in_flight() {
     let later = rig.send(3000, 1);
     let ahead = [&first, &spaced, &later].map(|sent| sent[0].note.order.ahead);
     assert_eq!(ahead, [0, 1, 1]);
+}
+
+/// Finds the same in every refusal.
+#[derive(Debug)]
+struct Finds(Finding);
+
+impl Classifier for Finds {
+    fn refused(&mut self, _: Unexplained) -> Finding {
+        self.0
+    }
+
+    fn kind(&self) -> LimitKind {
+        LimitKind::Unknown
+    }
+}
+
+#[test]
+fn the_window_goes_by_what_the_classifier_finds() {
+    let window = |finding| {
+        let mut rig = Rig::wide();
+        rig.strategy.refusals.classifier = Box::new(Finds(finding));
+        let flights = rig.send(0, 2);
+        rig.end_all(10, &flights[..1], Class::Throttled);
+        rig.strategy.window()
+    };
+    assert_eq!(window(Finding::Unclear), 100);
+    assert_eq!(window(Finding::Parallel(7)), 7);
+    assert_eq!(window(Finding::Rate), 200, "no rate is measured yet");
 }

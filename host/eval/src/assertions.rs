@@ -23,6 +23,7 @@ use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, b
 use crate::human;
 use crate::memory::of_filled;
 use crate::plugins::Grader;
+use crate::private_door;
 use crate::record::{ComponentRecord, GraderUsage, PartRecord, ResponseRecord, TestCase};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
@@ -354,23 +355,6 @@ impl Assertions<'_> {
         Ok((component, used))
     }
 
-    /// The grader's own keys: those beside the type, the test's `rubricPrompt`, the context that
-    /// code made, and the tools that the model was offered.
-    fn knobs(&self, assertion: &Assertion, context: Option<Value>) -> Option<String> {
-        const RUBRIC_PROMPT: &str = "rubricPrompt";
-        let mut knobs = assertion.knobs.clone();
-        if let Some(context) = context {
-            knobs.insert("context".to_owned(), context);
-        }
-        if let Some(prompt) = self.case.test.options.get(RUBRIC_PROMPT) {
-            knobs.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
-        }
-        if let Some(tools) = offered(self.case) {
-            knobs.insert("providerConfig".to_owned(), Value::Object(tools));
-        }
-        (!knobs.is_empty()).then(|| json(&knobs))
-    }
-
     fn input(
         &self,
         assertion: &Assertion,
@@ -380,6 +364,11 @@ impl Assertions<'_> {
         grader: &Grader,
     ) -> Input {
         let reads = grader.reads;
+        let context = context.map(|context| (private_door::CONTEXT, context));
+        let tools = offered(self.case).map(Value::Object);
+        let made = context
+            .into_iter()
+            .chain(tools.map(|tools| (private_door::PROVIDER_CONFIG, tools)));
         Input {
             type_: grader.kind.clone(),
             inverse: assertion.inverse,
@@ -409,7 +398,7 @@ impl Assertions<'_> {
                 .record
                 .cost
                 .filter(|_| reads.contains(Inputs::COST)),
-            extra_json: self.knobs(assertion, context),
+            extra_json: private_door::extra(assertion, &self.case.test.options, made),
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | host → plugin | the only argument of code | [`ERASE`]: give the JavaScript of TypeScript, and run nothing |
 //! | host → plugin | the only argument of code | [`SYNTAX`]: say which texts are no programs, and run nothing |
 //! | host → plugin | a config to check | [`VALUES`]: values of assertions |
+//! | host → plugin | `extra-json` of what is graded | [`extra`]: keys beside the assertion's `type`, [`CONTEXT`], [`PROVIDER_CONFIG`], [`OUTPUTS`] |
 //! | plugin → host | metadata of an answer | [`RESPONSE`]: status and headers of a raw answer |
 //! | plugin → host | `info.metadata-json` | [`Extras`]: what it wants and reads beyond the contract |
 //! | plugin → host | the alias of a model | [`judge`]: the models that an assertion of the config names |
@@ -17,7 +18,7 @@
 //! None of them is the user's to write: members of these names are taken out of configs and of what
 //! rows bring. `script-languages` in `metadata-json` is the contract's own (`wit/`), and no part of it.
 
-use runner_config::plan::{JudgeId, Judges};
+use runner_config::plan::{Assertion, JudgeId, Judges};
 use runner_sandbox::abi::{Info, ReadCompletion, Wants};
 use serde_json::{Map, Value};
 
@@ -31,6 +32,18 @@ const WITHOUT: &str = "$without";
 
 /// The option in which a plugin finds what code made of the prompt.
 pub(crate) const REQUEST: &str = "$request";
+
+/// What the user's own question to a judge is called, beside the assertion's `type` or in a test's options.
+const RUBRIC_PROMPT: &str = "rubricPrompt";
+
+/// The context that code of the config made.
+pub(crate) const CONTEXT: &str = "context";
+
+/// The tools that the model was offered.
+pub(crate) const PROVIDER_CONFIG: &str = "providerConfig";
+
+/// The answers of a row, for a type that compares them.
+pub(crate) const OUTPUTS: &str = "outputs";
 
 /// Where the metadata of a raw answer has status and headers, for code alone: headers may hold
 /// what is not for a database.
@@ -67,6 +80,24 @@ pub(crate) fn without(config: &mut Map<String, Value>, credential: &str) {
     if let Value::Array(names) = names {
         names.push(Value::from(credential));
     }
+}
+
+/// What a grader finds in `extra-json`: the keys beside the assertion's `type`, the question that the
+/// test's options give all of its assertions, and what the host `made` for it; `None` if there is nothing.
+pub(crate) fn extra(
+    assertion: &Assertion,
+    options: &Map<String, Value>,
+    made: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Option<String> {
+    let mut extra = assertion.knobs.clone();
+    if let Some(prompt) = options.get(RUBRIC_PROMPT) {
+        extra.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
+    }
+    let made = made
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    extra.extend(made);
+    (!extra.is_empty()).then(|| json(&extra))
 }
 
 /// Status and headers of a raw answer, which leave its metadata; null if it has none.

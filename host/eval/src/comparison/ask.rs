@@ -19,6 +19,7 @@ use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
 use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
+use crate::private_door;
 use crate::record::{CaseRecord, ComponentRecord, GraderUsage, GradingRecord};
 use crate::request::{json, text};
 use crate::stop::{Stop, unless_stopped};
@@ -118,7 +119,6 @@ fn input(
     comparison: &Comparison,
     (kind, answers): (&str, &[(u32, Arc<CaseRecord>)]),
 ) -> Result<Input, CallFailure> {
-    const RUBRIC_PROMPT: &str = "rubricPrompt";
     let assertion = &comparison.assertion;
     let (_, first) = &answers[0];
     let value = assertion
@@ -129,12 +129,8 @@ fn input(
         .map(|(_, record)| record.response.as_ref().map(|it| it.output.clone()))
         .map(Option::unwrap_or_default)
         .collect();
-    let mut extra = assertion.knobs.clone();
-    if let Some(prompt) = case.test.options.get(RUBRIC_PROMPT) {
-        extra.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
-    }
     let output = text(&outputs[0]);
-    extra.insert("outputs".to_owned(), outputs.iter().map(text).collect());
+    let outputs = (private_door::OUTPUTS, outputs.iter().map(text).collect());
     let config = assertion.config.as_ref();
     Ok(Input {
         type_: kind.to_owned(),
@@ -150,7 +146,7 @@ fn input(
         test_json: Some(json(&first.test_case)),
         latency_ms: None,
         cost_usd: None,
-        extra_json: Some(json(&extra)),
+        extra_json: private_door::extra(assertion, &case.test.options, [outputs]),
     })
 }
 

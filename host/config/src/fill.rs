@@ -180,15 +180,16 @@ impl Declared {
         self.walk_root(node, Part::Around(Around::Config), file, findings)
     }
 
-    /// Fills in a file that holds a `defaultTest`, whose provider parts see the same.
+    /// Fills in a file that holds tests or a `defaultTest`, whose provider parts see the same.
     #[must_use]
-    pub(crate) fn fill_default_test(
-        &self,
-        node: &mut Node,
-        file: &Path,
-        findings: &Findings,
-    ) -> bool {
+    pub(crate) fn fill_tests(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
         self.walk_root(node, Part::Around(Around::Tests), file, findings)
+    }
+
+    /// Fills in a file of scenarios.
+    #[must_use]
+    pub(crate) fn fill_scenarios(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
+        self.walk_root(node, Part::Around(Around::Scenarios), file, findings)
     }
 
     /// Fills in a file of providers.

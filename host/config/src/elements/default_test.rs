@@ -61,7 +61,7 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
                     let declared = reading.declared;
                     let origin = files.origin_of(&shown, FileContents::Tests, entry.origin);
                     let is_data = origin.is_data();
-                    if !is_data && !declared.fill_default_test(&mut node, &shown, findings) {
+                    if !is_data && !declared.fill_tests(&mut node, &shown, findings) {
                         return None;
                     }
                     tests.read(&Entry::root(&node, &shown, &origin), Form::Part)

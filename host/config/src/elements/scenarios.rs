@@ -71,7 +71,7 @@ fn one(
         reading.files,
         findings,
     );
-    if !origin.is_data() && !reading.declared.fill(&mut node, &shown, findings) {
+    if !origin.is_data() && !reading.declared.fill_scenarios(&mut node, &shown, findings) {
         return;
     }
     let file = Entry::root(&node, &shown, &origin);

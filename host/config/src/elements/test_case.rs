@@ -73,6 +73,7 @@ pub(crate) struct Draft {
     pub(crate) options_written: Map<String, Value>,
     /// Whether `options.prefix` or `suffix` is data's.
     affixes_are_data: bool,
+    timeout: TestTimeout,
     /// The data file of which it is a row.
     pub(crate) data: Option<Arc<DataFile>>,
     /// What multiplies its cases and is a data file's word.
@@ -187,6 +188,7 @@ impl<'a> TestReader<'a> {
             .map(|options| test_options::read(&options, self.reading));
         let (judges, nameless) = self.judges_of(entry);
         let (options, options_written) = options.unwrap_or_default();
+        let timeout = test_options::timeout(&options, entry.origin);
         let has_affix = ["prefix", "suffix"]
             .iter()
             .any(|key| options.contains_key(*key));
@@ -215,6 +217,7 @@ impl<'a> TestReader<'a> {
             options,
             options_written,
             affixes_are_data: has_affix && entry.origin.is_data(),
+            timeout,
             data: entry.origin.data_file().cloned(),
             multiplied: multiplied.unwrap_or_default(),
             judges,
@@ -295,10 +298,6 @@ impl<'a> TestReader<'a> {
 
     /// The test that a draft makes under `default`.
     pub(crate) fn finish(&self, default: &Draft, draft: Draft) -> Test {
-        let of_row = draft
-            .data
-            .as_ref()
-            .map(|_| test_options::timeout(&draft.options));
         let mut merged = default.under(draft);
         for assertion in merged.checks.iter_mut().flat_map(Check::members_mut) {
             let chosen = assertion.judges.or(merged.judges);
@@ -334,10 +333,7 @@ impl<'a> TestReader<'a> {
             comparisons,
             threshold: merged.threshold,
             metadata: merged.metadata,
-            timeout: match of_row {
-                None | Some(TestTimeout::OfRun) => test_options::timeout(&merged.options),
-                Some(of_row) => test_options::timeout(&default.options).at_most(of_row),
-            },
+            timeout: merged.timeout,
             options: merged.options,
             affixes_see_env: !merged.affixes_are_data,
             data: merged.data,
@@ -359,9 +355,11 @@ impl<'a> TestReader<'a> {
         let at = test.at.clone();
         let findings = self.reading.findings;
         if !self.vars.may_make(&test) {
-            let message =
-                "the tests come to more than 32 GiB, each with all that `defaultTest` adds";
-            let help = "put what is large there into a file that a variable names";
+            let message = format!(
+                "{} tests come to more than 32 GiB, each with its record and all that `defaultTest` adds",
+                tests.len()
+            );
+            let help = "run them in parts; what is large in `defaultTest` may be a file that a variable names";
             return findings.stop(at, message, help);
         }
         if let Err(max) = self.vars.make_room(tests.push(test)) {
@@ -448,6 +446,7 @@ impl Draft {
             options,
             options_written: over(&self.options_written, draft.options_written),
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
+            timeout: self.timeout.under(draft.timeout),
             data: draft.data.or_else(|| self.data.clone()),
             multiplied: self.multiplied.under(draft.multiplied),
             judges: draft.judges.or(self.judges),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::reading::Reading;
-use crate::model::{Findings, TrustRequest, TrustSubject, misspelt};
+use crate::model::{Findings, Origin, TrustRequest, TrustSubject, misspelt};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, without_scheme};
@@ -229,17 +229,20 @@ pub(crate) fn flag(options: &Map<String, Value>, key: &str) -> bool {
     options.get(key) == Some(&Value::Bool(true))
 }
 
-/// `timeoutMs` among the options.
-pub(crate) fn timeout(options: &Map<String, Value>) -> TestTimeout {
+/// `timeoutMs` among the options; data can only ask for less than there is.
+pub(crate) fn timeout(options: &Map<String, Value>, origin: &Origin) -> TestTimeout {
     let ms = match options.get("timeoutMs") {
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(other) => other.as_u64(),
         None => None,
     };
+    let time = Duration::from_millis(ms.unwrap_or_default());
     match ms {
         None => TestTimeout::OfRun,
+        Some(0) if origin.is_data() => TestTimeout::OfRun,
         Some(0) => TestTimeout::Unlimited,
-        Some(ms) => TestTimeout::Limited(Duration::from_millis(ms)),
+        Some(_) if origin.is_data() => TestTimeout::AtMost(time),
+        Some(_) => TestTimeout::Limited(time),
     }
 }
 

@@ -284,14 +284,19 @@ impl Sources<'_, '_> {
     fn file(&mut self, path: &Path, named: &Entry<'_>, extra: &Extra) {
         let reading = self.reading;
         let (at, files, findings) = (&named.at(), reading.files, reading.findings);
+        let spreadsheet = sheet::spreadsheet(path);
         let is_tree = has_extension(path, &["yaml", "yml", "json"]);
         let holds = if extra.trusts {
             FileContents::Vouched
         } else {
             FileContents::Tests
         };
-        let origin = &extra.vouched(files.origin_of(path, holds, named.origin));
-        if sheet::is_spreadsheet(path) {
+        let origin = &extra.vouched(files.origin_of(
+            spreadsheet.as_deref().unwrap_or(path),
+            holds,
+            named.origin,
+        ));
+        if spreadsheet.is_some() {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests((path, ""), table, reading, &mut |test| {
                     self.test(&Entry::root(&test, path, origin), Form::Test);
@@ -319,7 +324,7 @@ impl Sources<'_, '_> {
                 files,
                 findings,
             );
-            if !origin.is_data() && !reading.declared.fill(&mut node, path, findings) {
+            if !origin.is_data() && !reading.declared.fill_tests(&mut node, path, findings) {
                 return;
             }
             let file = Entry::root(&node, path, origin);

@@ -48,13 +48,14 @@ pub enum TestTimeout {
 }
 
 impl TestTimeout {
-    /// This, or what a row of data asks for, if that is shorter.
-    pub(crate) fn at_most(self, of_row: Self) -> Self {
-        match (self, of_row) {
-            (Self::Limited(most), Self::Limited(time)) => Self::Limited(most.min(time)),
-            (Self::Unlimited, Self::Limited(time)) => Self::Limited(time),
-            (Self::OfRun, Self::Limited(time)) => Self::AtMost(time),
-            (own, _) => own,
+    /// What `over` says, or this where it says nothing. Data makes it shorter.
+    pub(crate) fn under(self, over: Self) -> Self {
+        match (self, over) {
+            (own, Self::OfRun) => own,
+            (Self::Limited(most), Self::AtMost(time)) => Self::Limited(most.min(time)),
+            (Self::AtMost(most), Self::AtMost(time)) => Self::AtMost(most.min(time)),
+            (Self::Unlimited, Self::AtMost(time)) => Self::Limited(time),
+            (_, over) => over,
         }
     }
 

@@ -236,6 +236,7 @@ fn a_row_makes_its_time_shorter_alone() {
         Folder::new(&format!(
             "prompts: [p]\nproviders: [echo]\n{default}tests: file://t.jsonl"
         ))
+        .file("d.json", "{\"options\":{\"timeoutMs\":90}}")
         .file("t.jsonl", "{\"options\":{\"timeoutMs\":0}}\n{\"options\":{\"timeoutMs\":70}}\n{\"vars\":{\"a\":1}}\n")
     };
     let times = |default: &str| -> Vec<Option<u128>> {
@@ -249,6 +250,8 @@ fn a_row_makes_its_time_shorter_alone() {
     assert_eq!(times(""), [Some(50); 3]);
     let default = "defaultTest: { options: { timeoutMs: 60 } }\n";
     assert_eq!(times(default), [Some(60); 3]);
+    let default = "defaultTest: file://d.json\n";
+    assert_eq!(times(default), [Some(50), Some(50), Some(50)]);
 }
 
 #[test]

@@ -91,7 +91,11 @@ impl Sources<'_, '_> {
                 reading.findings.error(at.clone(), message);
                 continue;
             };
-            if !origin.is_data() && !reading.declared.fill(&mut node, &file, reading.findings) {
+            if !origin.is_data()
+                && !reading
+                    .declared
+                    .fill_tests(&mut node, &file, reading.findings)
+            {
                 continue;
             }
             let entry = Entry {

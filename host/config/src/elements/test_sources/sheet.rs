@@ -12,7 +12,7 @@
 //! Memory: at most four times what is unpacked and a hundred bytes for each cell. Both grow with the
 //! file's size ([`Room`]).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bounds;
 use crate::elements::reading::Reading;
@@ -56,9 +56,10 @@ impl Room {
 /// What helps where a file unpacks to more than its size allows.
 const WAY_OUT: &str = ", which is more than a file of this size may hold; save it as CSV";
 
-/// Whether a name is that of a spreadsheet; `#sheet` may follow it.
-pub(super) fn is_spreadsheet(path: &Path) -> bool {
-    has_extension(split(path).0.as_ref(), &["xlsx", "xls", "xlsm", "ods"])
+/// The file of a spreadsheet, if the name is that of one; `#sheet` may follow it. Sheets have any names.
+pub(super) fn spreadsheet(path: &Path) -> Option<PathBuf> {
+    let file = PathBuf::from(split(path).0);
+    has_extension(&file, &["xlsx", "xls", "xlsm", "ods"]).then_some(file)
 }
 
 /// File and sheet.

@@ -69,12 +69,23 @@ fn graders_named_in_the_config_get_them_too() {
         format!("tests: [{{ options: {{ provider: {judge} }}, {asks} }}]"),
         format!("tests: [{{ assert: [{{ type: llm-rubric, value: v, provider: {judge} }}] }}]"),
         "defaultTest: file://d.yaml".to_owned(),
+        "tests: file://d.yaml".to_owned(),
+        "tests: [file://l.yaml]".to_owned(),
+        "scenarios: [file://s.yaml]".to_owned(),
     ];
     for config in configs {
         let folder = Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{config}"))
             .file(
                 "d.yaml",
                 format!("options: {{ provider: {judge} }}\n{asks}"),
+            )
+            .file(
+                "l.yaml",
+                format!("- options: {{ provider: {judge} }}\n  {asks}"),
+            )
+            .file(
+                "s.yaml",
+                format!("config: [{{}}]\ntests: [{{ options: {{ provider: {judge} }}, {asks} }}]"),
             )
             .env("T", "t-123456");
         let plan = folder.plan();
@@ -101,7 +112,7 @@ fn everything_else_stays_strict() {
             .file("v.yaml", "providers: '{{ env.T }}'")
             .file(
                 "t.yaml",
-                "- options: { provider: { id: echo, config: { a: '{{ env.T }}' } } }",
+                "- metadata: { provider: { id: echo, config: { a: '{{ env.T }}' } } }",
             )
             .env("T", "t-123456");
         let problems = folder.problems();

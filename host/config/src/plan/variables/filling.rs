@@ -66,6 +66,14 @@ pub enum TooMuch {
         "the answer of an earlier case, which it reads, took too much memory to be kept for it"
     )]
     Lost,
+    /// The rows of its data file have taken their share of the results.
+    #[error(
+        "the rows of its data file have taken more than {gib} GiB of the results in this column, the most that they may; run them in parts"
+    )]
+    Kept {
+        /// That share, in GiB.
+        gib: u64,
+    },
     /// Too many of them are templates.
     #[error(
         "more than {MAX_TEMPLATES} of its variables are templates that do more than name other variables ('{name}' is the one beyond it)"

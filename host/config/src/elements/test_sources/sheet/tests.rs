@@ -28,11 +28,17 @@ const STYLES: &str = r#"<styleSheet><numFmts><numFmt numFmtId="164" formatCode="
 
 /// A workbook with this first sheet, and a second one.
 fn book(rows: &str, packed: bool) -> Vec<u8> {
+    book_of("More", rows, packed)
+}
+
+/// One whose second sheet has this name.
+fn book_of(second_name: &str, rows: &str, packed: bool) -> Vec<u8> {
+    let names = BOOK.replace("More", second_name);
     let first = format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
     let second = "<worksheet><sheetData><row><c t=\"inlineStr\"><is><t>q</t></is></c></row><row><c t=\"inlineStr\"><is><t>second</t></is></c></row></sheetData></worksheet>";
     let parts = [
         ("[Content_Types].xml", "<Types/>"),
-        ("xl/workbook.xml", BOOK),
+        ("xl/workbook.xml", &names),
         ("xl/_rels/workbook.xml.rels", RELATIONS),
         ("xl/sharedStrings.xml", TEXTS),
         ("xl/styles.xml", STYLES),
@@ -137,6 +143,21 @@ fn tests_come_from_the_sheet_that_is_named() {
         problems[0].contains("has no sheet 'None'; there are: First, More"),
         "{problems:?}"
     );
+}
+
+/// What ends like YAML is then the sheet and not the file.
+#[test]
+fn a_spreadsheet_is_data_whatever_its_sheet_is_called() {
+    for sheet in ["of.yaml", "b.yml", "b"] {
+        let config =
+            format!("prompts: ['{{{{q}}}}']\nproviders: [echo]\ntests: 'file://d/t.xlsx#{sheet}'");
+        let plan = Folder::new(&config)
+            .file("d/t.xlsx", book_of(sheet, HEAD, true))
+            .plan();
+        let test = plan.tests.get(0).expect("a test");
+        let data = test.data.as_ref().expect("a row of data");
+        assert_eq!(data.shown.display().to_string(), "d/t.xlsx", "{sheet}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a plugin says of itself: checked, and its schemas compiled.
+//! What a plugin says of itself, checked.
 //!
 //! A plugin's word is trusted for nothing but words. What it exports is known from the binary;
 //! here both must agree, and what the rest of the program relies on (names, prefixes, schemas)

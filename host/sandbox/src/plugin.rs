@@ -71,12 +71,18 @@ impl Parts<'_> {
         let exported = outside.exports(engine).map(|(name, _)| name);
         let imported = outside.imports(engine).map(|(name, _)| name);
         let api = preflight::highest(imported.chain(exported)).map(|version| version.to_string());
-        let info = self.info(&exports)?;
+        let remembered = self.remembered();
+        let is_new = remembered.is_none();
+        let info = remembered.map_or_else(|| self.ask(&exports), Ok)?;
         let exported = Exported {
             provider: exports.complete.is_some(),
             assertion: exports.evaluate.is_some(),
         };
         let schemas = describe::check(&info, exported)?;
+        if is_new {
+            schemas.compile()?;
+            self.remember(&info);
+        }
         let languages = script::languages(&info, exports.run.is_some())?;
         let mut label = self.label;
         if !self.named {
@@ -97,24 +103,21 @@ impl Parts<'_> {
         })))
     }
 
-    fn info(&self, exports: &Exports) -> Result<abi::Info, Finding> {
+    /// What it said of itself before, all of which was checked then.
+    fn remembered(&self) -> Option<abi::Info> {
         let kept = self.description.map(Cow::Borrowed).or_else(|| {
             let cache = self.cache.as_ref()?;
             let text = cache.description(&self.sha256, v0_1::VERSION)?;
             Some(Cow::Owned(text))
         });
-        if let Some(info) = kept.and_then(|text| v0_1::description::read(&text)) {
-            return Ok(info);
-        }
-        let info = self.ask(exports)?;
+        v0_1::description::read(&kept?)
+    }
+
+    fn remember(&self, info: &abi::Info) {
         if let Some(cache) = &self.cache {
-            cache.put_description(
-                &self.sha256,
-                v0_1::VERSION,
-                &v0_1::description::write(&info),
-            );
+            let text = v0_1::description::write(info);
+            cache.put_description(&self.sha256, v0_1::VERSION, &text);
         }
-        Ok(info)
     }
 
     /// Calls `describe` on a thread of its own, since the caller may be inside a runtime, where

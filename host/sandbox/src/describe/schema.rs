@@ -6,6 +6,7 @@
 //! Patterns run in linear time, which costs them backreferences and look-around.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, JsonType, PatternOptions, ValidationError, Validator};
@@ -35,10 +36,14 @@ pub(crate) struct Schemas {
     values: BTreeMap<String, Schema>,
 }
 
+/// A schema within its bounds. It is compiled when it is first needed: a plugin has one for each of its
+/// assertions, and a config uses few of them.
 #[derive(Debug)]
 struct Schema {
+    /// What the plugin calls it.
+    field: String,
     text: Value,
-    validator: Validator,
+    validator: OnceLock<Result<Validator, Finding>>,
 }
 
 impl Schemas {
@@ -58,6 +63,12 @@ impl Schemas {
             }
         }
         Ok(schemas)
+    }
+
+    /// Compiles all of them, and says what is wrong with the first that is no schema. `P012`.
+    pub(crate) fn compile(&self) -> Result<(), Finding> {
+        let mut all = self.config.iter().chain(self.values.values());
+        all.try_for_each(|schema| schema.validator().map(|_| ()))
     }
 
     /// Problems of a provider's config.
@@ -80,9 +91,9 @@ impl Schemas {
 /// # Errors
 /// Why the schema is none.
 pub fn problems_of(schema: &str, value: &Value) -> Result<Vec<Problem>, String> {
-    let schema =
-        Schema::read("schema", schema, &mut Room::default()).map_err(|finding| finding.message)?;
-    Ok(schema.problems(value))
+    let schema = Schema::read("schema", schema, &mut Room::default());
+    let compiled = schema.and_then(|schema| schema.validator().map(|_| ()).map(|()| schema));
+    Ok(compiled.map_err(|finding| finding.message)?.problems(value))
 }
 
 /// What the schemas of a plugin may still take.
@@ -118,42 +129,41 @@ impl Schema {
             let limit = bytes(MAX_SCHEMA_BYTES as u64);
             return Err(too_much(field, &format!("is larger than {limit}")));
         }
-        let bad = |what: String| {
-            Finding::new(
-                Code::P012,
-                format!("its {field} is no JSON Schema: {what}"),
-                "report this to the plugin's author",
-            )
-        };
         let schema: Value = serde_json::from_str(text).map_err(|error| {
-            bad(format!(
-                "not JSON at line {}, column {}",
-                error.line(),
-                error.column()
-            ))
+            let (line, column) = (error.line(), error.column());
+            no_schema(field, &format!("not JSON at line {line}, column {column}"))
         })?;
         // Before it is compiled, which is what takes memory.
         bounds::admit(&schema)
             .and_then(|patterns| room.take(text, patterns))
             .map_err(|what| too_much(field, &what))?;
+        Ok(Self {
+            field: field.to_owned(),
+            text: schema,
+            validator: OnceLock::new(),
+        })
+    }
+
+    fn validator(&self) -> Result<&Validator, Finding> {
+        let compiled = self.validator.get_or_init(|| self.compile());
+        compiled.as_ref().map_err(Clone::clone)
+    }
+
+    fn compile(&self) -> Result<Validator, Finding> {
         // Nothing is fetched: a reference to elsewhere is an error here, not a request.
         let patterns = PatternOptions::regex()
             .size_limit(MAX_PATTERN_PROGRAM_BYTES)
             .dfa_size_limit(MAX_PATTERN_PROGRAM_BYTES);
-        let validator = jsonschema::options()
+        jsonschema::options()
             .with_draft(Draft::Draft202012)
             .with_pattern_options(patterns)
             .offline()
-            .build(&schema)
+            .build(&self.text)
             .map_err(|error| {
                 let said = one_line(&error.to_string(), MOST_WORDS);
                 let at = one_line(&error.instance_path().to_string(), MOST_WORDS);
-                bad(format!("{said} (at `{at}`)"))
-            })?;
-        Ok(Self {
-            text: schema,
-            validator,
-        })
+                no_schema(&self.field, &format!("{said} (at `{at}`)"))
+            })
     }
 
     fn problems(&self, value: &Value) -> Vec<Problem> {
@@ -162,18 +172,30 @@ impl Schema {
         if work == Work::TooMuch {
             return whole("is too large to be held against the plugin's schema");
         }
-        if self.validator.is_valid(value) {
+        let validator = match self.validator() {
+            Ok(validator) => validator,
+            Err(finding) => return whole(&finding.message),
+        };
+        if validator.is_valid(value) {
             return Vec::new();
         }
         // All errors of a value are collected at once, and each takes memory.
         if work == Work::Much {
             return whole("does not fit the plugin's schema");
         }
-        let errors = self.validator.iter_errors(value).take(MOST_PROBLEMS);
+        let errors = validator.iter_errors(value).take(MOST_PROBLEMS);
         errors
             .map(|error| (error.instance_path().to_string(), said(&error)))
             .collect()
     }
+}
+
+fn no_schema(field: &str, what: &str) -> Finding {
+    Finding::new(
+        Code::P012,
+        format!("its {field} is no JSON Schema: {what}"),
+        "report this to the plugin's author",
+    )
 }
 
 fn too_much(field: &str, what: &str) -> Finding {

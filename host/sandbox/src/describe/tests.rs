@@ -45,7 +45,9 @@ fn grader() -> Info {
 fn refusal(change: impl FnOnce(&mut Info)) -> Finding {
     let mut info = grader();
     change(&mut info);
-    check(&info, GRADER).expect_err("refused")
+    check(&info, GRADER)
+        .and_then(|schemas| schemas.compile())
+        .expect_err("refused")
 }
 
 #[test]

@@ -31,9 +31,10 @@ use crate::human;
 use crate::identity::call_id;
 use crate::memory::{self, Account, MakingTurn};
 use crate::plugins::Target;
+use crate::providers::ProviderNumber;
 use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
-use crate::state::{Given, ProviderNumber};
+use crate::state::Given;
 use crate::stop::{Stop, unless_stopped};
 
 /// A turn to make what a case consists of, and its account.
@@ -77,7 +78,7 @@ pub(crate) async fn carry_through(
     cut: &CancellationToken,
 ) -> Option<(CaseRecord, Arc<Account>)> {
     let RoomToBegin { making, memory } = room;
-    let case = &*following(case, &given);
+    let case = &*following(case, &given, context.data_rows.refusal(case));
     drop(given);
     let scope = CallScope {
         context: context.clone(),
@@ -114,12 +115,17 @@ pub(crate) async fn carry_through(
     Some((record, scope.memory))
 }
 
-/// A case with what earlier ones left to it.
-fn following<'a>(case: &'a Case, given: &Given) -> Cow<'a, Case> {
-    if given.is_empty() {
+/// A case with what earlier ones left to it. One that is `refused` keeps nothing of its variables.
+fn following<'a>(case: &'a Case, given: &Given, refused: Option<TooMuch>) -> Cow<'a, Case> {
+    if given.is_empty() && refused.is_none() {
         return Cow::Borrowed(case);
     }
     let mut own = case.clone();
+    if refused.is_some() {
+        own.vars = Arc::default();
+        own.refused = refused;
+        return Cow::Owned(own);
+    }
     match refusal(given) {
         Some(why) => own.refused = Some(why),
         None => own.follow(&given.to_vars()),
@@ -453,15 +459,25 @@ mod tests {
         let case = a_case();
         let large = serde_json::Value::from("x".repeat(65 << 20));
         let given = |value: &serde_json::Value| Given::of_register("_register", value.clone());
-        let followed = following(&case, &given(&large));
+        let followed = following(&case, &given(&large), None);
         assert!(followed.refused.is_some());
         assert!(!followed.scope.contains_key("_register"));
-        let followed = following(&case, &given(&"small".into()));
+        let followed = following(&case, &given(&"small".into()), None);
         assert!(followed.refused.is_none());
         assert_eq!(followed.scope["_register"], "small");
         assert!(matches!(
-            following(&case, &Given::default()),
+            following(&case, &Given::default(), None),
             Cow::Borrowed(_)
         ));
+    }
+
+    #[test]
+    fn a_case_that_may_keep_no_more_keeps_no_variables() {
+        let refused = Some(TooMuch::Kept { gib: 1 });
+        let case = fixture::case("prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: b } }]");
+        assert!(!case.vars.is_empty());
+        let kept = following(&case, &Given::default(), refused.clone());
+        assert!(kept.vars.is_empty());
+        assert_eq!(kept.refused, refused);
     }
 }

@@ -10,15 +10,15 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::called::CalledPlugin;
+use crate::data_rows::DataRows;
 use crate::event::{Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target, Trust};
 use crate::programs::Programs;
-use crate::providers::Providers;
+use crate::providers::{ProviderNumber, Providers};
 use crate::question::asking::Asking;
 use crate::script::Hooks;
-use crate::state::ProviderNumber;
 use crate::summary::End;
 
 /// What every case of a run shares.
@@ -64,6 +64,8 @@ pub(crate) struct RunContext {
     pub(crate) draining: CancellationToken,
     /// What all cases in flight hold.
     pub(crate) memory: Arc<Memory>,
+    /// What is kept of the rows of data files.
+    pub(crate) data_rows: DataRows,
     /// Room for guests' log lines until they are read.
     pub(crate) log_room: LogRoom,
     /// Who is told of every call of a component, if somebody is.

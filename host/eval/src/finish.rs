@@ -121,6 +121,9 @@ pub(crate) async fn run_case(
     };
     let (record, memory) = carried.unzip();
     let end = conclude(context, &case, record, begun);
+    if let Some(finished) = &end.finished {
+        context.data_rows.add(&case, finished.row.record_json.len());
+    }
     (case.id, CaseEnd { memory, ..end })
 }
 

@@ -53,6 +53,7 @@ mod called;
 mod case;
 mod comparison;
 mod context;
+mod data_rows;
 mod erased;
 mod error;
 pub mod event;

@@ -40,12 +40,12 @@ use serde_json::Value;
 use tokio::sync::{Notify, oneshot};
 
 use self::accounts::{AccountId, Accounts, Admitted};
-use crate::state::ProviderNumber;
 
 mod accounts;
 mod sizes;
 mod turns;
 
+use crate::providers::ProviderNumber;
 use sizes::counted;
 pub(crate) use sizes::{
     of_answer, of_case, of_fields, of_filled, of_given, of_grade, of_value, of_values, of_vars,

@@ -4,7 +4,7 @@ use runner_config::plan::{Case, CasePlace, Plan};
 
 use crate::context::RunContext;
 use crate::memory::Made;
-use crate::state::ProviderNumber;
+use crate::providers::ProviderNumber;
 
 /// A case that has come.
 #[derive(Debug, Clone)]

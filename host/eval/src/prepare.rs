@@ -19,6 +19,7 @@ use crate::beginning::Beginning;
 use crate::call::case;
 use crate::called::CalledPlugin;
 use crate::context::{self, RunContext};
+use crate::data_rows::DataRows;
 use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
@@ -213,12 +214,11 @@ impl Settled {
             interrupts,
             beginning,
             invocation,
-            calls,
             ..
         } = request;
         let (sender, events) = mpsc::unbounded_channel();
-        let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning, &masker));
+        let (seed, _) = uuid::Uuid::new_v4().as_u64_pair();
         let new = new_run(&plan, &plugins, &head, seed, &masker, &invocation);
         let identities = Identities::new(&plan, &masker);
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
@@ -226,8 +226,8 @@ impl Settled {
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let (asking, kept) = (Arc::default(), (exchanges, cache, quotas));
         let news = News::new(&plan, &sender, &asking);
-        let providers = Providers::of(&plan.columns);
-        let several = context::are_several(&targets.columns, &providers);
+        let providers = Providers::of(&plan.columns, plan.judges.len());
+        let memory = Memory::of(context::are_several(&targets.columns, &providers));
         let context = Arc::new(RunContext {
             columns: targets.columns,
             targets: targets.asked,
@@ -236,7 +236,7 @@ impl Settled {
             interpreters: plugins.interpreters().collect(),
             programs: targets.programs,
             hooks: Hooks::new(plan.extensions.clone()),
-            started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
+            started_at_ms: head.started_at_ms.try_into().unwrap_or_default(),
             ledger: targets.ledger,
             gateway: Gateway::new(settings(&plan, self.private, seed, kept, &masker, news)),
             masker,
@@ -247,10 +247,11 @@ impl Settled {
             run_timeout: plan.options.run_timeout,
             stopped_by: OnceLock::new(),
             draining: CancellationToken::new(),
-            memory: Arc::new(Memory::of(several)),
+            memory: Arc::new(memory),
+            data_rows: DataRows::new(),
             providers,
             log_room: LogRoom::default(),
-            calls,
+            calls: request.calls,
             events: sender,
         });
         let outlets = Outlets {
@@ -258,8 +259,8 @@ impl Settled {
             store,
             consumers,
         };
-        let goes_on = resumed.is_some();
-        let run = Loop::new(plan, context, head, outlets, interrupts, events, goes_on);
+        let again = resumed.is_some();
+        let run = Loop::new(plan, context, head, outlets, interrupts, events, again);
         run.run(resumed).await
     }
 

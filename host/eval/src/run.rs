@@ -121,7 +121,7 @@ impl Loop {
     ) -> Self {
         let bounds = Bounds {
             slots: plan.options.max_concurrency,
-            providers: context.providers.count(plan.own_providers()),
+            shares: context.providers.shares(&plan),
             time: plan.options.run_timeout,
             grace: grace(plan.tests.models().map(|test| test.question.is_some())),
         };
@@ -273,7 +273,7 @@ impl Loop {
             let compares = !case.test.comparisons.is_empty();
             Planned {
                 id: case.id,
-                provider: self.context.providers.number(&case),
+                share: self.context.providers.share(&case),
                 needs: case.needs.clone(),
                 compared_among: compares.then(|| self.cases_of_row(&case)),
                 case: PlannedCase::of(case, bytes, &mut self.made, &self.context),

@@ -47,7 +47,7 @@ use closing::Closing;
 use dependencies::Dependencies;
 pub use messages::{Bounds, Command, Ended, Input, KeptCase, Planned, StoreState};
 use ready::Free;
-pub use ready::ProviderNumber;
+pub use ready::ShareNumber;
 use rows::Rows;
 use stopping::Phase;
 pub(crate) use stopping::grace;
@@ -100,7 +100,7 @@ enum Abandoning {
 pub struct RunState<C, A> {
     slots: usize,
     /// That the plan may have cases of.
-    providers: usize,
+    shares: usize,
     /// When the run's time is up.
     deadline: Option<Duration>,
     grace: Duration,
@@ -137,7 +137,7 @@ impl<C: Clone, A> RunState<C, A> {
     fn with(bounds: Bounds, reading: Reading) -> Self {
         Self {
             slots: bounds.slots.max(1),
-            providers: bounds.providers,
+            shares: bounds.shares,
             deadline: bounds.time,
             grace: bounds.grace,
             phase: Phase::Running,
@@ -351,7 +351,7 @@ impl<C: Clone, A> RunState<C, A> {
                 && self.dependencies.ahead() < LOOKAHEAD;
             let free = Free {
                 slots: self.slots,
-                providers: self.providers,
+                shares: self.shares,
                 // Where none is in flight, nobody would give memory back.
                 to_compare: self.room_to_compare || self.in_flight.is_empty(),
                 beyond_share: !may_come,

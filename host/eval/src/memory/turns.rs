@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::providers::ProviderNumber;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
-
-use crate::state::ProviderNumber;
 
 /// Cases that make their variables and prompts at once.
 const MADE_AT_ONCE: usize = 16;

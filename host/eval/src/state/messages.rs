@@ -7,7 +7,7 @@ use std::time::Duration;
 use runner_config::plan::{CaseId, Needs};
 
 use super::ready::ShareOf;
-use super::{Given, Left, ProviderNumber};
+use super::{Given, Left, ShareNumber};
 use crate::summary::End;
 
 /// A case of the plan. The state reads what orders it; `case` is the caller's.
@@ -16,7 +16,7 @@ pub struct Planned<C> {
     /// Its place in the results.
     pub id: CaseId,
     /// Who answers it.
-    pub provider: ProviderNumber,
+    pub share: ShareNumber,
     /// What ties it to other cases.
     pub needs: Option<Arc<Needs>>,
     /// How many cases its row has, where their answers are compared.
@@ -29,7 +29,7 @@ impl<C> Planned<C> {
     /// Whose share of the slots it has.
     pub(super) fn share(&self) -> ShareOf {
         ShareOf {
-            provider: self.provider,
+            number: self.share,
             compared: self.compared_among.is_some(),
         }
     }
@@ -158,8 +158,8 @@ pub enum Command<C, A> {
 pub struct Bounds {
     /// Cases in flight at once (at least 1).
     pub slots: usize,
-    /// Providers that the plan may have cases of.
-    pub providers: usize,
+    /// Shares of the slots that the plan may have cases of.
+    pub shares: usize,
     /// Time the run may take.
     pub time: Option<Duration>,
     /// How long cases in flight may go on after the first interrupt.

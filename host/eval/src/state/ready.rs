@@ -3,15 +3,15 @@
 //! The order is that of the plan, with one exception: **no provider takes the slots of others.** A
 //! server that hangs, fails or is slow keeps its cases for long, and in the order of the plan every
 //! slot would be its own after a while. So each provider with something to do has an equal share
-//! of the slots. Beyond its share it only gets what the others leave: cases of theirs are looked
-//! for first, also further on in the plan.
+//! of the slots, and another one for each judge of its answers: that may be who is slow. Beyond its share it
+//! only gets what the others leave: cases of theirs are looked for first, also further on in the plan.
 //!
-//! Cases whose answers are compared with others of their row have a share of their own for each provider:
+//! Cases whose answers are compared with others of their row have a share of their own for each of these:
 //! while the answers that wait for that take too much memory, none of them starts, and it is nothing to the
 //! other cases.
 //!
-//! Whose request waits in which lane is not known before a case runs: a judge's server that hangs
-//! holds up every provider whose answers it judges.
+//! Of several judges of one answer the first is taken for all: whose request waits in which lane is not known
+//! before a case runs.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,13 +20,14 @@ use runner_config::plan::CaseId;
 /// When a case came: the smaller, the earlier.
 pub(super) type Turn = u64;
 
-/// A provider, by a number that whoever makes the cases gives it.
-pub type ProviderNumber = u32;
+/// Who keeps a case waiting (its provider, and who judges its answer), by a number that whoever makes the
+/// cases gives it.
+pub type ShareNumber = u32;
 
 /// Whose share of the slots a case has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ShareOf {
-    pub(super) provider: ProviderNumber,
+    pub(super) number: ShareNumber,
     /// Its answer is compared with others.
     pub(super) compared: bool,
 }
@@ -36,11 +37,11 @@ pub(super) struct ShareOf {
 pub(super) struct Free {
     /// Slots, those that are in use too.
     pub(super) slots: usize,
-    /// Providers that may have cases, also such as none has come of.
-    pub(super) providers: usize,
+    /// Numbers of shares that cases may have, also such as none has come of.
+    pub(super) shares: usize,
     /// Memory for answers that are compared.
     pub(super) to_compare: bool,
-    /// No others may come of providers that have fewer in flight.
+    /// No others may come of shares that have fewer in flight.
     pub(super) beyond_share: bool,
 }
 
@@ -77,11 +78,11 @@ impl Ready {
     /// that has the fewest in flight.
     pub(super) fn take_next(&mut self, free: Free) -> Option<CaseId> {
         let active = self.shares.values().filter(|it| !it.is_idle()).count();
-        // A provider that has nothing at the moment, or never had, may have the next that comes.
+        // Who has nothing at the moment, or never had, may have the next that comes.
         let known = if free.beyond_share {
             0
         } else {
-            self.providers().max(free.providers)
+            self.numbers().max(free.shares)
         };
         let share = free.slots.div_ceil(active.max(known).max(1));
         let (of, _) = self
@@ -97,8 +98,8 @@ impl Ready {
         Some(id)
     }
 
-    /// Providers that have, or had, a case of either kind.
-    fn providers(&self) -> usize {
+    /// Numbers that have, or had, a case of either kind.
+    fn numbers(&self) -> usize {
         let is_first = |of: &&ShareOf| {
             let plain = ShareOf {
                 compared: false,

@@ -31,7 +31,7 @@ fn at(test_idx: u32, prompt_idx: u32) -> CaseId {
 fn bounds(slots: usize) -> Bounds {
     Bounds {
         slots,
-        providers: 1,
+        shares: 1,
         time: None,
         grace: GRACE,
     }
@@ -40,7 +40,7 @@ fn bounds(slots: usize) -> Bounds {
 fn planned(id: CaseId) -> Planned<u32> {
     Planned {
         id,
-        provider: 0,
+        share: 0,
         needs: None,
         compared_among: None,
         case: id.test_idx,
@@ -319,7 +319,7 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
     };
     for (event, from, (to, is_expected, end)) in table {
         let bounds = Bounds {
-            providers: 1,
+            shares: 1,
             slots: 2,
             time: Some(60 * SECOND),
             grace: GRACE,

@@ -82,7 +82,7 @@ struct CasesOfRun {
 impl CasesOfRun {
     fn new(slots: usize) -> Self {
         let bounds = Bounds {
-            providers: 2,
+            shares: 2,
             slots,
             time: Some(Duration::from_mins(1)),
             grace: Duration::from_secs(10),
@@ -115,7 +115,7 @@ impl CasesOfRun {
         self.came += 1;
         (!self.exhausted).then_some(Planned {
             id,
-            provider: id.prompt_idx,
+            share: id.prompt_idx,
             needs: None,
             compared_among: id.test_idx.is_multiple_of(2).then_some(2),
             case: (),

@@ -8,7 +8,7 @@ fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
     // In the order of the plan: of each row the case that hangs, then the one that is answered.
     let cases = (0..ROWS).flat_map(|row| {
         [0, 1].map(|provider| Planned {
-            provider,
+            share: provider,
             ..planned(at(row, provider))
         })
     });
@@ -45,13 +45,13 @@ fn a_provider_whose_cases_come_last_finds_its_places() {
     const ROWS: u32 = 100;
     let cases = [0, 1].into_iter().flat_map(|provider| {
         (0..ROWS).map(move |row| Planned {
-            provider,
+            share: provider,
             ..planned(at(row, provider))
         })
     });
     let (mut cases, mut answered) = (cases, 0);
     let mut state = State::new(Bounds {
-        providers: 2,
+        shares: 2,
         ..bounds(6)
     });
     let mut commands = state.on(Duration::ZERO, Input::Wake);
@@ -77,7 +77,7 @@ fn a_provider_whose_cases_come_last_finds_its_places() {
 fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
     for compared in [None, Some(1)] {
         let case = |row, provider| Planned {
-            provider,
+            share: provider,
             compared_among: compared.filter(|_| provider == 1),
             ..planned(at(row, provider))
         };
@@ -95,12 +95,12 @@ fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
 }
 
 /// A run into which a case of each of these providers has come, none of which has ended.
-fn came(slots: usize, providers: &[ProviderNumber]) -> State {
+fn came(slots: usize, providers: &[ShareNumber]) -> State {
     let mut state = State::new(bounds(slots));
     state.on(Duration::ZERO, Input::Wake);
     for (row, provider) in (0..).zip(providers) {
         let case = Planned {
-            provider: *provider,
+            share: *provider,
             ..planned(id(row))
         };
         let commands = state.on(Duration::ZERO, Input::Next(Some(case)));

@@ -44,7 +44,7 @@ impl ModelCase {
     pub(super) fn planned(&self, number: usize) -> Planned<u32> {
         Planned {
             id: self.id,
-            provider: self.id.prompt_idx % 2,
+            share: self.id.prompt_idx % 2,
             needs: Some(Arc::new(self.needs())),
             compared_among: self.of,
             case: number as u32,

@@ -1,0 +1,106 @@
+//! How much of the results the rows of data files take.
+//!
+//! What a row says may be short and what is kept of it long: its templates fill in other values, its lists
+//! make many cases, and each of them keeps variables, prompt and answer. No look at the file tells. So it
+//! is counted as it is kept, by file and column. Beyond [`MOST`] the file's further cases are
+//! errors that keep next to nothing; rows of the config and of other files go on.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use runner_config::plan::{Case, TooMuch};
+
+/// Bytes that the rows of one file may take in one column.
+const MOST: u64 = 16 << 30;
+
+/// Bytes that the rows of each file have taken, by column.
+type Taken = BTreeMap<PathBuf, BTreeMap<u32, u64>>;
+
+/// Counts what is kept of the rows of data files.
+#[derive(Debug)]
+pub(crate) struct DataRows {
+    taken: Mutex<Taken>,
+    most: u64,
+}
+
+impl DataRows {
+    pub(crate) fn new() -> Self {
+        Self {
+            taken: Mutex::default(),
+            most: MOST,
+        }
+    }
+
+    /// Counts the bytes that are kept of a case, if a data file made it.
+    pub(crate) fn add(&self, case: &Case, bytes: usize) {
+        let Some(file) = &case.test.data else {
+            return;
+        };
+        let mut taken = self.taken();
+        if !taken.contains_key(&file.real) {
+            taken.insert(file.real.clone(), BTreeMap::new());
+        }
+        if let Some(columns) = taken.get_mut(&file.real) {
+            *columns.entry(case.id.prompt_idx).or_default() += bytes as u64;
+        }
+    }
+
+    /// Why a case may not begin, if the rows of its file have taken their share.
+    pub(crate) fn refusal(&self, case: &Case) -> Option<TooMuch> {
+        let file = case.test.data.as_ref()?;
+        let taken = *self.taken().get(&file.real)?.get(&case.id.prompt_idx)?;
+        (taken > self.most).then_some(TooMuch::Kept {
+            gib: self.most >> 30,
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use runner_config::DataFile;
+
+    use super::*;
+    use crate::fixture::case;
+
+    fn case_of(file: Option<&str>, column: u32) -> Case {
+        let mut case = case("prompts: [p]\nproviders: [echo]");
+        case.id.prompt_idx = column;
+        Arc::make_mut(&mut case.test).data = file.map(|file| {
+            Arc::new(DataFile {
+                shown: file.into(),
+                real: file.into(),
+                is_mixed: false,
+                part: 0,
+            })
+        });
+        case
+    }
+
+    #[test]
+    fn rows_of_a_file_take_so_much_in_a_column_and_no_more() {
+        let rows = DataRows {
+            most: 100,
+            ..DataRows::new()
+        };
+        let of_file = case_of(Some("a.csv"), 0);
+        rows.add(&of_file, 100);
+        assert_eq!(rows.refusal(&of_file), None);
+        rows.add(&of_file, 1);
+        assert!(rows.refusal(&of_file).is_some());
+        for other in [
+            case_of(Some("a.csv"), 1),
+            case_of(Some("b.csv"), 0),
+            case_of(None, 0),
+        ] {
+            rows.add(&other, 50);
+            assert_eq!(rows.refusal(&other), None);
+        }
+    }
+}

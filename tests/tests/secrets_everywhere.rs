@@ -209,6 +209,7 @@ fn a_secret_is_in_nothing_that_is_written_or_printed() {
     finished.expect_code(100);
     told.hear("eval", &finished);
     every_command(&mut told);
+    assert_eq!(unheard(&told), [""; 0], "commands that are not looked at");
     rescued(&mut told, &api);
     told.look("at the end", run.home());
     told.look("at the end", run.project());
@@ -300,6 +301,40 @@ fn every_command(told: &mut Told) {
             told.found.insert(format!("{name}: row {index}"), record);
         }
     }
+}
+
+/// Commands that say nothing of a run, its config or its answers.
+const OF_NO_RUN: &str = "cache clear, completions, config schema, delete, explain, init, plugin add, \
+                         plugin build, plugin docs, plugin inspect, plugin list, plugin new, \
+                         plugin remove, plugin verify, prices import";
+
+/// Commands of the program that nobody listened to, and that are not known to say nothing.
+fn unheard(told: &Told) -> Vec<String> {
+    let is_heard = |command: &String| {
+        let starts = |name: &String| {
+            let rest = name.strip_prefix(command.as_str());
+            rest.is_some_and(|rest| rest.starts_with([' ', ':']))
+        };
+        OF_NO_RUN.split(", ").any(|it| it == command) || told.found.keys().any(starts)
+    };
+    let mut commands = commands(&told.run, "");
+    commands.retain(|command| !is_heard(command));
+    commands
+}
+
+/// All commands below one, as its help lists them.
+fn commands(run: &Run, above: &str) -> Vec<String> {
+    let line = format!("{above} --help");
+    let help = run.clone().args(line.split_whitespace()).finish().stdout;
+    let Some((_, listed)) = help.split_once("Commands:\n") else {
+        return vec![above.to_owned()];
+    };
+    let listed = listed.lines().take_while(|line| !line.is_empty());
+    // What a name is about goes on further to the right.
+    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|name| !name.is_empty() && *name != "help");
+    let below = names.flat_map(|name| commands(run, format!("{above} {name}").trim_start()));
+    below.collect()
 }
 
 /// What is said of two runs.

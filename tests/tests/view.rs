@@ -189,6 +189,97 @@ tests:
     assert_eq!(first["annotation"]["score"], 0.8);
 }
 
+/// What waits for a person has not failed: no figure and no file counts it so.
+#[test]
+fn a_case_that_waits_is_counted_apart() {
+    let config = "prompts: [Hello]\nproviders: [echo]\ntests:\n\
+        - { assert: [{ type: human }] }\n- { assert: [{ type: contains, value: Bye }] }\n";
+    let evaluated = Run::new().config(config);
+    let evaluated = evaluated
+        .args(["eval", "-o", "x.junit.xml", "-o", "x.md", "-o", "x.json"])
+        .finish();
+    evaluated.expect_code(100);
+    let junit = evaluated.read("x.junit.xml");
+    for part in [
+        " tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"1\" ",
+        "<skipped message=\"waits for a person",
+    ] {
+        assert!(junit.contains(part), "{part}: {junit}");
+    }
+    let outcome =
+        |test: usize| evaluated.json("x.json")["results"]["results"][test]["outcome"].take();
+    assert_eq!(
+        (outcome(0), outcome(1)),
+        ("waiting".into(), "failed".into())
+    );
+    assert!(!evaluated.read("x.md").contains("WAITS"));
+    let listed = evaluated
+        .again()
+        .args(["list", "--json"])
+        .finish()
+        .stdout_json();
+    assert_eq!(
+        (&listed[0]["failed"], &listed[0]["waiting"]),
+        (&1.into(), &1.into())
+    );
+}
+
+/// A command of a case's page runs that case and no other, whatever chose and wrote the results of its run.
+#[test]
+fn a_case_is_run_again_by_the_command_of_its_page() {
+    let config = "
+prompts: ['Hello {{name}}', 'Bye {{name}}']
+providers: [{ id: echo, label: one }, { id: echo, label: two }]
+tests:
+  - { vars: { name: [Ada, Bob, Cy] } }
+  - { vars: { name: Di } }
+";
+    let flags = [
+        "eval",
+        "--filter-range",
+        "0:1",
+        "--tag",
+        "build=1",
+        "--no-table",
+        "-o",
+        "x.json",
+    ];
+    let evaluated = Run::new().config(config).args(flags).finish();
+    evaluated.expect_code(0);
+    let viewed = Viewed::of(&evaluated.again());
+    let run = only_run(&viewed);
+    let page = viewed.page(&format!("/runs/{run}/cases/1/2"));
+    viewed.end().expect_code(0);
+    let command = format!(
+        "runner eval --filter-test {run}:1 --filter-providers '^two$' --filter-prompts '^Hello "
+    );
+    assert!(page.contains(&command), "{command}: {page}");
+    let number = format!("{run}:1");
+    let again = [
+        "eval",
+        "--filter-test",
+        &number,
+        "--filter-providers",
+        "^two$",
+        "--filter-prompts",
+        r"^Hello \{\{name\}\}$",
+        "-o",
+        "y.json",
+    ];
+    let again = evaluated.again().args(again).finish();
+    again.expect_code(0);
+    let rows = again.json("y.json")["results"]["results"].take();
+    assert_eq!(rows.as_array().map(Vec::len), Some(1));
+    assert_eq!(rows[0]["response"]["output"], "Hello Bob");
+    let unknown = evaluated
+        .again()
+        .args(["eval", "--filter-test", "latest:99"])
+        .finish();
+    unknown.expect_code(2);
+    let why = "--filter-test";
+    assert!(unknown.stderr.contains(why), "{}", unknown.stderr);
+}
+
 /// What the viewer saves, and a spreadsheet, are read back into the run; all of it, or nothing.
 #[test]
 fn what_people_said_is_imported_into_its_run() {

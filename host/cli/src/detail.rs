@@ -62,7 +62,7 @@ fn head(text: &mut Sheet, record: &CaseRecord) {
         record.provider.name(),
         visible::cut(&record.prompt.label, 80),
     );
-    let (word, score) = (conclusion.word(), conclusion.score());
+    let (word, score) = (conclusion.outcome().word(), conclusion.score());
     text.line(&format!(
         "Test {test_idx}, column {prompt_idx}: {provider} · {label}"
     ));

@@ -114,8 +114,9 @@ impl Findings {
     /// Takes a finished case, in any order.
     pub(crate) fn add(&mut self, record: &CaseRecord) {
         match record.conclusion.outcome() {
-            // One that was stopped has not ended; the summary counts it among those not run.
-            Outcome::Passed | Outcome::Cancelled => {}
+            // One that was stopped has not ended; the summary counts it among those not run. One that waits
+            // for a person has not failed.
+            Outcome::Passed | Outcome::Cancelled | Outcome::Waiting => {}
             Outcome::Failed => self.failures.add_failure(record),
             Outcome::Error | Outcome::BudgetExceeded => self.errors.add_error(record),
         }
@@ -211,7 +212,7 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         .map(|response| shown(&text_of(&response.output), chars));
     Cell {
         outcome: record.conclusion.outcome(),
-        word: record.conclusion.word(),
+        word: record.conclusion.outcome().word(),
         score: record.conclusion.score(),
         output,
         reasons: reasons(record),
@@ -225,7 +226,9 @@ pub(crate) fn reasons(record: &CaseRecord) -> Vec<String> {
         // A question that used too much, whatever it answered.
         Outcome::Failed if record.conclusion.code().is_some() => vec![error_line(record)],
         Outcome::Failed => failing_reasons(record),
-        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => vec![error_line(record)],
+        Outcome::Waiting | Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => {
+            vec![error_line(record)]
+        }
     };
     if reasons.len() > CELL_REASONS {
         let more = reasons.len() - CELL_REASONS;

@@ -48,6 +48,7 @@ struct Counts {
     total: u64,
     passed: u64,
     failed: u64,
+    waiting: u64,
     errors: u64,
     /// Whose rows are those of an earlier session, however they ended.
     kept: u64,
@@ -55,13 +56,14 @@ struct Counts {
 
 impl Counts {
     fn done(self) -> u64 {
-        self.passed + self.failed + self.errors + self.kept
+        self.passed + self.failed + self.waiting + self.errors + self.kept
     }
 
     fn add(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed => self.failed += 1,
+            Outcome::Waiting => self.waiting += 1,
             Outcome::Error | Outcome::BudgetExceeded => self.errors += 1,
             // Not done: it is run again when the run goes on.
             Outcome::Cancelled => {}
@@ -72,20 +74,19 @@ impl Counts {
         let Self {
             passed,
             failed,
+            waiting,
             errors,
             kept,
             ..
         } = self;
         let count = figures::count;
-        let before = if kept == 0 {
-            String::new()
-        } else {
-            format!("{} kept, ", count(kept))
-        };
+        let any = |n: u64, told: String| if n == 0 { String::new() } else { told };
         format!(
-            "{before}{} passed, {} failed, {}",
+            "{}{} passed, {} failed, {}{}",
+            any(kept, format!("{} kept, ", count(kept))),
             count(passed),
             count(failed),
+            any(waiting, format!("{} waiting, ", count(waiting))),
             figures::counted(errors, "error", "errors")
         )
     }
@@ -317,7 +318,7 @@ mod tests {
     #[test]
     fn a_budget_that_is_spent_counts_as_an_error() {
         let mut counts = Counts {
-            total: 4,
+            total: 5,
             ..Counts::default()
         };
         for outcome in [
@@ -325,12 +326,16 @@ mod tests {
             Outcome::Failed,
             Outcome::Error,
             Outcome::BudgetExceeded,
+            Outcome::Waiting,
         ] {
             counts.add(outcome);
         }
-        assert_eq!(counts.words(), "1 passed, 1 failed, 2 errors");
+        assert_eq!(counts.words(), "1 passed, 1 failed, 1 waiting, 2 errors");
         assert_eq!(counts.done(), counts.total);
         counts.kept = 3;
-        assert_eq!(counts.words(), "3 kept, 1 passed, 1 failed, 2 errors");
+        assert_eq!(
+            counts.words(),
+            "3 kept, 1 passed, 1 failed, 1 waiting, 2 errors"
+        );
     }
 }

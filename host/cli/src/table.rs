@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Cell as Drawn, ContentArrangement, Table};
-use runner_eval::record::{Conclusion, Outcome};
+use runner_eval::record::Outcome;
 use runner_eval::summary::ColumnHead;
 
 use crate::figures;
@@ -202,8 +202,7 @@ fn coloured(table: &str, answers: usize) -> String {
 }
 
 fn coloured_word(cell: &str) -> String {
-    let words = Outcome::ALL.into_iter().map(Outcome::word);
-    for word in words.chain([Conclusion::WAITS]) {
+    for word in Outcome::ALL.map(Outcome::word) {
         let color = match word {
             _ if word == Outcome::Passed.word() => 32,
             _ if word == Outcome::Failed.word() => 31,

@@ -41,7 +41,7 @@ impl Which {
             (_, Some(Outcome::BudgetExceeded))
             | (Self::Rest, None | Some(Outcome::Cancelled))
             | (Self::Errors, Some(Outcome::Error)) => true,
-            (_, Some(Outcome::Passed | Outcome::Failed))
+            (_, Some(Outcome::Passed | Outcome::Failed | Outcome::Waiting))
             | (Self::Rest, Some(Outcome::Error))
             | (Self::Errors, None | Some(Outcome::Cancelled)) => false,
         }

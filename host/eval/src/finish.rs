@@ -251,7 +251,7 @@ impl<'a> EndRules<'a> {
 /// How a case ended that is compared with no others.
 fn how(record: &CaseRecord) -> Ended<Uncompared> {
     match record.conclusion.outcome() {
-        Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
+        Outcome::Passed | Outcome::Failed | Outcome::Waiting | Outcome::Error => Ended::Done,
         Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
     }
 }

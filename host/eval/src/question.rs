@@ -48,7 +48,7 @@ pub(crate) fn settle(record: &mut CaseRecord, question: &Question, wall: Duratio
     }
     settled.run_error = match record.conclusion.outcome() {
         Outcome::Failed if !record.conclusion.is_graded() => Some(RunFault::BudgetExceeded),
-        Outcome::Passed | Outcome::Failed => None,
+        Outcome::Passed | Outcome::Failed | Outcome::Waiting => None,
         Outcome::BudgetExceeded => Some(RunFault::BudgetExceeded),
         Outcome::Error | Outcome::Cancelled => Some(RunFault::RuntimeError),
     };

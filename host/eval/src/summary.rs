@@ -12,7 +12,6 @@ use runner_gateway::{LaneSummary, Statement};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::failure::FailureCode;
 use crate::question::Tasks;
 use crate::record::{CaseCost, CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
@@ -270,10 +269,8 @@ impl Tally {
                 self.passed += 1;
                 self.ungraded += u64::from(!record.is_graded());
             }
-            Outcome::Failed if record.conclusion.code() == Some(&FailureCode::Human) => {
-                self.waiting += 1;
-            }
             Outcome::Failed => self.failed += 1,
+            Outcome::Waiting => self.waiting += 1,
             Outcome::Error => self.errors += 1,
             Outcome::BudgetExceeded => self.budget_exceeded += 1,
             Outcome::Cancelled => {}

@@ -234,7 +234,13 @@ impl Comparison {
     fn add(&mut self, before: &Case, after: &Case) {
         let column = &mut self.columns[after.pair as usize];
         let passed = |case: &Case| case.outcome == Outcome::Passed;
-        column.pairs.add(passed(before), passed(after));
+        // What a person has not judged has no verdict to compare.
+        let waits = [before, after]
+            .iter()
+            .any(|it| it.outcome == Outcome::Waiting);
+        if !waits {
+            column.pairs.add(passed(before), passed(after));
+        }
         let tenth = |score: f32| (score.clamp(0.0, 1.0) * 10.0).round() as usize;
         column.scores[tenth(before.score)][tenth(after.score)] += 1;
         let figures = |case: &Case| [case.score, case.cost, case.latency_ms].map(f64::from);
@@ -253,10 +259,10 @@ impl Comparison {
         self.tested += u64::from(before.tested != after.tested);
         let is_flaky = before.repeats.is_some() || after.repeats.is_some();
         let kind = match (passed(before), passed(after)) {
-            (true, false) | (false, true) if is_flaky => Kind::Flaky,
-            (true, false) => Kind::Worse,
-            (false, true) => Kind::Better,
-            _ if before.outcome != after.outcome => Kind::Otherwise,
+            (true, false) | (false, true) if !waits && is_flaky => Kind::Flaky,
+            (true, false) if !waits => Kind::Worse,
+            (false, true) if !waits => Kind::Better,
+            _ if !waits && before.outcome != after.outcome => Kind::Otherwise,
             _ if (before.score - after.score).abs() > 1e-6 => Kind::Score,
             _ if before.answer != after.answer => Kind::Answer,
             _ => return,

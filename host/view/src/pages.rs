@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::{DOCTYPE, Markup, html};
-use runner_store::{Outcome, RunInfo, RunState};
+use runner_store::{RunInfo, RunState};
 use runner_telling::visible;
 use serde_json::Value;
 
@@ -156,25 +156,6 @@ fn when(ms: i64) -> Markup {
     };
     let local = at.to_zoned(jiff::tz::TimeZone::system());
     html! { time datetime=(at.to_string()) { (local.strftime("%Y-%m-%d %H:%M").to_string()) } }
-}
-
-/// The word of a verdict, as everything of ours shows it.
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Passed => "PASS",
-        Outcome::Failed => "FAIL",
-        Outcome::Error => "ERROR",
-        Outcome::BudgetExceeded => "BUDGET",
-        Outcome::Cancelled => "STOPPED",
-    }
-}
-
-/// The word of a case's verdict: one that waits for a person is not failed yet.
-fn verdict(outcome: Outcome, record: &Record) -> &'static str {
-    match record.error_code.as_deref() {
-        Some("human") => "WAITS",
-        _ => word(outcome),
-    }
 }
 
 /// A verdict as a badge.

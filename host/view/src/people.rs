@@ -75,38 +75,39 @@ fn settled(json: &str, said: &Annotation) -> Option<(Outcome, f64, String)> {
     let outcome = Outcome::ALL
         .into_iter()
         .find(|it| record["outcome"] == it.as_str())?;
-    if !matches!(outcome, Outcome::Passed | Outcome::Failed) {
+    if !matches!(
+        outcome,
+        Outcome::Passed | Outcome::Failed | Outcome::Waiting
+    ) {
         return Some((outcome, record["score"].as_f64()?, record.to_string()));
     }
-    conclude(&mut record, pass, score, says_yes.is_none() && decides);
-    let outcome = if pass {
-        Outcome::Passed
-    } else {
-        Outcome::Failed
+    let waits = says_yes.is_none() && decides;
+    let outcome = match (pass, waits) {
+        (true, _) => Outcome::Passed,
+        (false, true) => Outcome::Waiting,
+        (false, false) => Outcome::Failed,
     };
+    conclude(&mut record, outcome, score);
     Some((outcome, score, record.to_string()))
 }
 
 /// What the row says of how the case ended.
-fn conclude(record: &mut Value, pass: bool, score: f64, waits: bool) {
+fn conclude(record: &mut Value, outcome: Outcome, score: f64) {
+    let pass = outcome == Outcome::Passed;
     record["score"] = json!(score);
     record["success"] = json!(pass);
     record["failureReason"] = json!(u8::from(!pass));
-    record["outcome"] = json!(
-        if pass {
-            Outcome::Passed
-        } else {
-            Outcome::Failed
-        }
-        .as_str()
-    );
+    record["outcome"] = json!(outcome.as_str());
     let reason = record["gradingResult"]["reason"].clone();
     let Some(record) = record.as_object_mut() else {
         return;
     };
     for (key, value) in [
         ("error", (!pass).then_some(reason)),
-        ("errorCode", waits.then(|| json!("human"))),
+        (
+            "errorCode",
+            (outcome == Outcome::Waiting).then(|| json!("human")),
+        ),
     ] {
         match value {
             Some(value) => drop(record.insert(key.to_owned(), value)),
@@ -162,7 +163,7 @@ mod tests {
         let mut open = grade(false, 1.0, 0.0);
         open["namedScores"] = json!({});
         json!({
-            "outcome": "failed", "success": false, "score": 1.0, "failureReason": 1, "error": "waits", "errorCode": "human",
+            "outcome": "waiting", "success": false, "score": 1.0, "failureReason": 1, "error": "waits", "errorCode": "human",
             "namedScores": {},
             "gradingResult": { "pass": false, "score": 1.0, "reason": "waits", "namedScores": {}, "namedScoreWeights": {},
                 "componentResults": [{ "pass": true, "score": 1.0 }, { "pass": false, "score": 0.0, "skipped": true }],
@@ -205,7 +206,7 @@ mod tests {
             let read: Value = serde_json::from_str(&json).expect("a record");
             assert_eq!(
                 (again, &read["errorCode"]),
-                (Outcome::Failed, &json!("human"))
+                (Outcome::Waiting, &json!("human"))
             );
             assert_eq!(
                 (&read["error"], &read["score"]),
@@ -240,7 +241,7 @@ mod tests {
             None
         );
         assert_eq!(settled("{", &said(Some(true), None)), None);
-        let error = record().replace("\"outcome\":\"failed\"", "\"outcome\":\"error\"");
+        let error = record().replace("\"outcome\":\"waiting\"", "\"outcome\":\"error\"");
         let (outcome, ..) = settled(&error, &said(Some(true), None)).expect("it waits");
         assert_eq!(outcome, Outcome::Error);
     }

@@ -217,6 +217,7 @@ pub(super) fn run_json(run: &RunInfo) -> Value {
         "cases": total,
         "passed": passed,
         "failed": run.outcomes.of(Outcome::Failed),
+        "waiting": run.outcomes.of(Outcome::Waiting),
         "errors": run.outcomes.of(Outcome::Error),
         "budgetExceeded": run.outcomes.of(Outcome::BudgetExceeded),
         "notRun": if run.state == RunState::Running { 0 } else { total - ended(run) },

@@ -14,7 +14,10 @@ use super::*;
 pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &str) -> CaseRecord {
     let pass = outcome == Outcome::Passed;
     let score = f64::from(u8::from(pass));
-    let graded = matches!(outcome, Outcome::Passed | Outcome::Failed);
+    let graded = matches!(
+        outcome,
+        Outcome::Passed | Outcome::Failed | Outcome::Waiting
+    );
     let vars: Map<String, Value> = [("name".to_owned(), json!(format!("user {test_idx}")))]
         .into_iter()
         .collect();
@@ -25,6 +28,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
     };
     let error = match outcome {
         Outcome::Passed | Outcome::Failed => &reason,
+        Outcome::Waiting => "waits for a person's verdict",
         Outcome::Error => output,
         Outcome::BudgetExceeded => "the run's budget is spent",
         Outcome::Cancelled => "the run was stopped",
@@ -64,15 +68,20 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
 }
 
 pub(crate) fn conclusion(outcome: Outcome, score: f64, error: &str) -> Conclusion {
-    let graded = matches!(outcome, Outcome::Passed | Outcome::Failed);
+    let code = match outcome {
+        Outcome::Passed | Outcome::Failed => None,
+        Outcome::Waiting => Some(FailureCode::Human),
+        _ => Some(FailureCode::read("auth")),
+    };
     let what = NotPassed {
         score,
         error: Some(error.to_owned()),
-        code: (!graded).then(|| FailureCode::read("auth")),
+        code,
     };
     match outcome {
         Outcome::Passed => Conclusion::Passed { score },
         Outcome::Failed => Conclusion::Failed(what),
+        Outcome::Waiting => Conclusion::Waiting(what),
         Outcome::Error => Conclusion::Error(what),
         Outcome::BudgetExceeded => Conclusion::BudgetExceeded(what),
         Outcome::Cancelled => Conclusion::Cancelled(what),

@@ -386,11 +386,12 @@ fn rating(record: &CaseRecord) -> [String; 3] {
     [thumb, score, said.label].map(Option::unwrap_or_default)
 }
 
-/// promptfoo knows three; a spent budget is an error there, and so is what was stopped.
+/// promptfoo knows three: a spent budget is an error there, and so is what was stopped; what waits for a person has
+/// not passed.
 fn status(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "PASS",
-        Outcome::Failed => "FAIL",
+        Outcome::Failed | Outcome::Waiting => "FAIL",
         Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => "ERROR",
     }
 }

@@ -3,8 +3,8 @@
 //! The reasons are in it as they are in `runner show`: what each assertion said, what an error
 //! was. What was not graded is an `<error>`, also a case that a budget kept back or that an
 //! interrupt stopped: `<skipped>` is shown as harmless by every server, and a case that says
-//! nothing about the prompt must not look green. Cases that never began have no row; they are
-//! one test of their own that says how many.
+//! nothing about the prompt must not look green. `<skipped>` is what waits for a person alone: nothing
+//! went wrong. Cases that never began have no row; they are one test of their own that says how many.
 //!
 //! A test is named by what it is (description, variables, repeat), not by its number, so that a
 //! server follows it through an edited config; equal names get a number. Suites have to state
@@ -45,6 +45,7 @@ struct SuiteCounts {
     tests: u64,
     failures: u64,
     errors: u64,
+    skipped: u64,
     ms: u64,
 }
 
@@ -55,6 +56,7 @@ impl SuiteCounts {
         match record.conclusion.outcome() {
             Outcome::Passed => {}
             Outcome::Failed => self.failures += 1,
+            Outcome::Waiting => self.skipped += 1,
             Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => self.errors += 1,
         }
     }
@@ -64,10 +66,11 @@ impl SuiteCounts {
             tests,
             failures,
             errors,
+            skipped,
             ms,
         } = self;
         format!(
-            "tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"0\" time=\"{}\"",
+            "tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\" time=\"{}\"",
             seconds(ms)
         )
     }
@@ -229,14 +232,15 @@ fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
     let outcome = record.conclusion.outcome();
     let (element, kind) = match outcome {
         Outcome::Passed => return None,
-        Outcome::Failed => ("failure", failed_types(record)),
-        Outcome::Error => ("error", code(record, "error")),
-        Outcome::BudgetExceeded => ("error", code(record, "budget")),
-        Outcome::Cancelled => ("error", "not-run".to_owned()),
+        Outcome::Failed => ("failure", Some(failed_types(record))),
+        Outcome::Waiting => ("skipped", None),
+        Outcome::Error => ("error", Some(code(record, "error"))),
+        Outcome::BudgetExceeded => ("error", Some(code(record, "budget"))),
+        Outcome::Cancelled => ("error", Some("not-run".to_owned())),
     };
     let grade = record.grading_result.as_ref();
     let reason = record.conclusion.error().or(grade.map(|it| &*it.reason));
-    let message = reason.unwrap_or(record.conclusion.word());
+    let message = reason.unwrap_or(outcome.word());
     let mut lines = vec![];
     let components = record.grading_result.iter();
     for component in components.flat_map(|grade| &grade.component_results) {
@@ -254,9 +258,10 @@ fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
     lines.push(format!(
         "\nAll there is: runner show {run_id} --test {test} --column {column}"
     ));
+    let kind = kind.map(|it| format!(" type=\"{}\"", attribute(&it)));
     Some(format!(
-        "<{element} type=\"{}\" message=\"{}\">{}</{element}>",
-        attribute(&kind),
+        "<{element}{} message=\"{}\">{}</{element}>",
+        kind.unwrap_or_default(),
         attribute(&visible::cut(message, MESSAGE_CHARS)),
         content(&lines.join("\n"))
     ))
@@ -397,6 +402,20 @@ mod tests {
             "a␀b␛[2J &lt;c&gt; &amp; &quot;d&quot; ]]&gt;\u{fffd}\n\u{fffd}"
         );
         assert_eq!(attribute("one\r\ntwo\tthree"), "one  two three");
+    }
+
+    #[test]
+    fn a_case_that_waits_for_a_person_is_skipped() {
+        let mut counts = SuiteCounts::default();
+        let record = record(0, 0, Outcome::Waiting, "hello");
+        counts.add(&record);
+        assert_eq!((counts.failures, counts.errors, counts.skipped), (0, 0, 1));
+        let text = verdict(&record, "run-1").expect("not green");
+        assert!(text.starts_with("<skipped message=\""), "{text}");
+        assert!(
+            text.ends_with("</skipped>") && text.contains("hello"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -136,6 +136,7 @@ mod tests {
             total: 1_200,
             passed: 2,
             failed: 1,
+            waiting: 0,
             errors: 0,
             kept: 0,
         };

@@ -150,6 +150,7 @@ mod tests {
             total,
             passed: done,
             failed: 0,
+            waiting: 0,
             errors: 0,
             kept: 0,
         }

@@ -19,6 +19,8 @@ pub enum Conclusion {
     },
     /// [`Outcome::Failed`]; with a code if it was not for its assertions.
     Failed(NotPassed),
+    /// [`Outcome::Waiting`].
+    Waiting(NotPassed),
     /// [`Outcome::Error`].
     Error(NotPassed),
     /// [`Outcome::BudgetExceeded`].
@@ -39,9 +41,6 @@ pub struct NotPassed {
 }
 
 impl Conclusion {
-    /// The word of a case that waits for a person's verdict.
-    pub const WAITS: &str = "WAITS";
-
     /// A case of a results file that knows no codes, as promptfoo's. Why it did not pass counts only
     /// if it did not.
     pub fn foreign(outcome: Outcome, score: f64, error: Option<String>) -> Self {
@@ -58,6 +57,7 @@ impl Conclusion {
         match outcome {
             Outcome::Passed => Self::Passed { score: what.score },
             Outcome::Failed => Self::Failed(what),
+            Outcome::Waiting => Self::Waiting(what),
             Outcome::Error => Self::Error(what),
             Outcome::BudgetExceeded => Self::BudgetExceeded(what),
             Outcome::Cancelled => Self::Cancelled(what),
@@ -89,8 +89,8 @@ impl Conclusion {
             // With a larger one the case can be graded.
             FailureCode::Budget => Outcome::BudgetExceeded,
             // A verdict on the question, which running it again would not change.
-            // Of a person's likewise: the answer is there.
-            FailureCode::QuestionBudget | FailureCode::Human => Outcome::Failed,
+            FailureCode::QuestionBudget => Outcome::Failed,
+            FailureCode::Human => Outcome::Waiting,
             FailureCode::Cancelled => Outcome::Cancelled,
             _ => Outcome::Error,
         };
@@ -107,17 +107,10 @@ impl Conclusion {
         match self {
             Self::Passed { .. } => Outcome::Passed,
             Self::Failed(_) => Outcome::Failed,
+            Self::Waiting(_) => Outcome::Waiting,
             Self::Error(_) => Outcome::Error,
             Self::BudgetExceeded(_) => Outcome::BudgetExceeded,
             Self::Cancelled(_) => Outcome::Cancelled,
-        }
-    }
-
-    /// In capitals, for people: the outcome, or that it waits for a person's verdict.
-    pub fn word(&self) -> &'static str {
-        match self.code() {
-            Some(FailureCode::Human) => Self::WAITS,
-            _ => self.outcome().word(),
         }
     }
 
@@ -126,6 +119,7 @@ impl Conclusion {
         match self {
             Self::Passed { score } => (*score, None),
             Self::Failed(what)
+            | Self::Waiting(what)
             | Self::Error(what)
             | Self::BudgetExceeded(what)
             | Self::Cancelled(what) => (what.score, Some(what)),
@@ -175,7 +169,7 @@ impl From<Conclusion> for Stored {
         let outcome = conclusion.outcome();
         let failure_reason = match outcome {
             Outcome::Passed => 0,
-            Outcome::Failed => 1,
+            Outcome::Failed | Outcome::Waiting => 1,
             Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => 2,
         };
         Self {
@@ -213,7 +207,7 @@ mod tests {
             (FailureCode::Budget, "budget-exceeded", 2),
             (FailureCode::Cancelled, "cancelled", 2),
             (FailureCode::QuestionBudget, "failed", 1),
-            (FailureCode::Human, "failed", 1),
+            (FailureCode::Human, "waiting", 1),
         ];
         for (code, outcome, reason) in table {
             let conclusion = Conclusion::failure(code.clone(), "why");

@@ -185,13 +185,17 @@ fn stands(record: Option<&CaseRecord>, outcome: Option<Outcome>, which: Which) -
     let grading = record.and_then(|record| record.grading_result.as_ref());
     let before = grading.and_then(|grading| grading.before_comparison.as_ref());
     match (outcome, before) {
-        (Some(Outcome::Passed | Outcome::Failed), Some(before)) => Stands::Compared(before.among),
-        // A question that used too much: its verdict stays.
-        (Some(Outcome::Failed), None) if record.is_some_and(|it| !it.conclusion.is_graded()) => {
+        (Some(Outcome::Passed | Outcome::Failed | Outcome::Waiting), Some(before)) => {
+            Stands::Compared(before.among)
+        }
+        // A question that used too much, or a row that is a person's to judge: its verdict stays.
+        (Some(Outcome::Failed | Outcome::Waiting), None)
+            if record.is_some_and(|it| !it.conclusion.is_graded()) =>
+        {
             Stands::Error
         }
         // A row of a run that was not compared then, for example an imported one.
-        (Some(Outcome::Passed | Outcome::Failed), None) => Stands::Absent,
+        (Some(Outcome::Passed | Outcome::Failed | Outcome::Waiting), None) => Stands::Absent,
         (Some(Outcome::Error), Some(_)) if which.runs(outcome) => Stands::Open,
         (Some(Outcome::Error), Some(_)) => Stands::Failed,
         (Some(Outcome::Cancelled | Outcome::BudgetExceeded), Some(_)) => Stands::Open,

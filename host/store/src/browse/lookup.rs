@@ -212,7 +212,7 @@ impl Store {
         self.attach_lookup(&connection, run)?;
         let read = || {
             let sql = "SELECT error, count(*) FROM rows JOIN lookup.facts USING (record) \
-                       WHERE run = ?1 AND outcome NOT IN ('passed', 'failed') AND error IS NOT NULL \
+                       WHERE run = ?1 AND outcome NOT IN ('passed', 'failed', 'waiting') AND error IS NOT NULL \
                        GROUP BY error ORDER BY 2 DESC, 1 LIMIT ?2";
             let row =
                 |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()));

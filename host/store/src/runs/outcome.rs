@@ -10,6 +10,8 @@ pub enum Outcome {
     Passed,
     /// Graded, and not good enough.
     Failed,
+    /// Graded as far as it can be; the rest is a person's to say.
+    Waiting,
     /// Not graded: the provider or a grader failed, or a limit was hit.
     Error,
     /// Not carried out because a budget was spent.
@@ -21,9 +23,10 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome there is.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Passed,
         Self::Failed,
+        Self::Waiting,
         Self::Error,
         Self::BudgetExceeded,
         Self::Cancelled,
@@ -34,6 +37,7 @@ impl Outcome {
         match self {
             Self::Passed => "passed",
             Self::Failed => "failed",
+            Self::Waiting => "waiting",
             Self::Error => "error",
             Self::BudgetExceeded => "budget-exceeded",
             Self::Cancelled => "cancelled",
@@ -45,6 +49,7 @@ impl Outcome {
         match self {
             Self::Passed => "PASS",
             Self::Failed => "FAIL",
+            Self::Waiting => "WAITS",
             Self::Error => "ERROR",
             Self::BudgetExceeded => "BUDGET",
             Self::Cancelled => "STOPPED",

@@ -73,7 +73,7 @@ WITH
 loose AS (
     SELECT test_idx, prompt_idx, identity, row_number() OVER (
         PARTITION BY identity
-        ORDER BY outcome NOT IN ('passed', 'failed'), test_idx, prompt_idx
+        ORDER BY outcome NOT IN ('passed', 'failed', 'waiting'), test_idx, prompt_idx
     ) AS nth
     FROM main.rows AS stored
     WHERE run = ?1 AND identity IS NOT NULL AND NOT EXISTS (

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use maud::{Markup, html};
-use runner_store::{Annotation, Row, RunHead, StoreError};
+use runner_store::{Annotation, Outcome, Row, RunHead, StoreError};
 use runner_telling::{figures, visible};
 use serde_json::{Map, Value};
 
 use super::run_columns::title;
-use super::{badge, block, layout, line, name, pills, score, verdict as verdict_word};
+use super::{badge, block, layout, line, name, pills, score};
 use crate::address::{Address, segment};
 use crate::record::{Component, Record, Response, TOO_MUCH, shown, text_of};
 use crate::request::{Fields, Reply};
@@ -53,7 +53,7 @@ pub(super) fn page(
                 row: &row,
                 record: &record,
                 ways: neighbours::ways(site, &address, &run, (test, column), columns.len() as u32)?,
-                people: say(&at, &address, (&row, &record), &said),
+                people: say(&at, &address, &row, &said),
                 more: html! { (again(id, &head, &row, &record)) (raw(&row)) },
             }))
         },
@@ -83,7 +83,7 @@ pub(super) fn content(parts: &Parts<'_>) -> Markup {
     let description = record.description().unwrap_or_default();
     html! {
         header.case {
-            h1 title="Tests and columns are counted from 0." { (badge(verdict_word(row.outcome, record))) " " (heading(row)) }
+            h1 title="Tests and columns are counted from 0." { (badge(row.outcome.word())) " " (heading(row)) }
             @if !description.is_empty() { p.description { (line(description)) } }
             p { (title(parts.columns, row.prompt_idx as usize)) }
             p.facts { (facts(row, record).join(" · ")) }
@@ -153,7 +153,7 @@ fn verdict(row: &Row, record: &Record) -> Markup {
     html! {
         section aria-label="Verdict" {
             h2 { "Verdict" }
-            @if let Some(error) = &record.error && (components.is_empty() || row.outcome == runner_store::Outcome::Error) {
+            @if let Some(error) = &record.error && (components.is_empty() || row.outcome == Outcome::Error) {
                 p.reason { @if let Some(code) = &record.error_code { code { (line(code)) } " " } (block(error)) }
             } @else if !reason.is_empty() { p.reason { (block(reason)) } }
             (pills(record, 40))
@@ -232,7 +232,7 @@ fn answered(record: &Record) -> Markup {
 }
 
 /// The form of what a person says.
-fn say(at: &str, address: &Address, (row, record): (&Row, &Record), said: &Annotation) -> Markup {
+fn say(at: &str, address: &Address, row: &Row, said: &Annotation) -> Markup {
     let action = format!(
         "{at}/cases/{}/{}{}",
         row.test_idx,
@@ -247,7 +247,7 @@ fn say(at: &str, address: &Address, (row, record): (&Row, &Record), said: &Annot
     html! {
         section aria-label="What people say" {
             h2 { "What people say" }
-            @if verdict_word(row.outcome, record) == "WAITS" { p.note { "This case waits for your verdict: a thumb, or a score from 0 to 1." } }
+            @if row.outcome == Outcome::Waiting { p.note { "This case waits for your verdict: a thumb, or a score from 0 to 1." } }
             form.say method="post" action=(action) {
                 input type="hidden" name="row" value=(row.row_id);
                 fieldset { legend.sr { "Thumb" } (thumb("up", Some(true), "+ good")) (thumb("down", Some(false), "− bad")) (thumb("none", None, "nothing")) }

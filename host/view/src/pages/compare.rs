@@ -8,7 +8,7 @@ use runner_telling::{figures, visible};
 
 use super::run::{MOST_CASES, later};
 use super::run_columns::title;
-use super::{badge, layout, line, name, score, when, word};
+use super::{badge, layout, line, name, score, when};
 use crate::address::segment;
 use crate::comparing::{self, Comparison, Difference, Kind};
 use crate::pairing;
@@ -285,7 +285,7 @@ fn case(
         .map_or("", |it| it.2);
     let link = |run: &RunInfo, row: &runner_store::Row, record: &Record| {
         html! {
-            p { a href={ "/runs/" (segment(&run.id)) "/cases/" (row.test_idx) "/" (row.prompt_idx) } { (badge(word(row.outcome))) " test " (row.test_idx) ", column " (row.prompt_idx) } " " span.score { (score(Some(row.score))) } }
+            p { a href={ "/runs/" (segment(&run.id)) "/cases/" (row.test_idx) "/" (row.prompt_idx) } { (badge(row.outcome.word())) " test " (row.test_idx) ", column " (row.prompt_idx) } " " span.score { (score(Some(row.score))) } }
             @if row.outcome != runner_store::Outcome::Passed { p.why { (super::block(&visible::cut(record.error.as_deref().unwrap_or(record.reason()), 300))) } }
         }
     };

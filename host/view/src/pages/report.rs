@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::case::{Parts, content};
 use super::run::{columns as of_columns, facts, matrix, over_time};
-use super::{block, keys, line, name, verdict};
+use super::{block, keys, line, name};
 use crate::address::Address;
 use crate::assets::{REPORT, SCRIPT, STYLE};
 use crate::left::Left;
@@ -258,7 +258,7 @@ impl Page {
             table { tbody { tr { @if begins { td.about { (matrix::test_head(&record)) } } (cell) } } }
             div.one { (page) }
         };
-        let word = verdict(row.outcome, &record);
+        let word = row.outcome.word();
         let answer = Sha256::digest(record.answer());
         let answer = u32::from_be_bytes([answer[0], answer[1], answer[2], answer[3]]);
         format!(

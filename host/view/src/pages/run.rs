@@ -114,6 +114,8 @@ pub(super) fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums
         let total = planned.max(sums.all.total());
         left.asked(sums.all.of_outcome(Outcome::Passed), total)
     });
+    let counted = sums.map(|sums| sums.all.of_outcome(Outcome::Waiting));
+    let waiting = counted.or_else(|| left.summary["waiting"].as_u64());
     let ended = sums.filter(|_| !is_running(run));
     let not_run = ended.map(|it| planned.saturating_sub(it.all.total()) + it.all.not_run());
     html! {
@@ -126,8 +128,8 @@ pub(super) fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums
         @if let Some(not_run @ 1..) = not_run {
             p.hint { (figures::counted(not_run, "case was", "cases were")) " not run. To go on: " code { "runner eval --resume " (line(&run.id)) } }
         }
-        @if left.summary["waiting"].as_u64().is_some_and(|it| it > 0) {
-            p.hint { a href={ "/runs/" (segment(&run.id)) "?error=human#cases" } { "Cases that wait for a person's verdict" } }
+        @if waiting.is_some_and(|it| it > 0) {
+            p.hint { a href={ "/runs/" (segment(&run.id)) "?verdict=waiting#cases" } { "Cases that wait for a person's verdict" } }
         }
         p.pills {
             @for asked in asked.iter().flatten() { span class={ "pill " (if asked.holds { "good" } else { "bad" }) } { (asked.told) } }

@@ -121,11 +121,15 @@ impl Kind {
     /// How two endings compare, of which one may be of repeats that went both ways.
     pub(super) fn of(before: &Ended, after: &Ended, is_flaky: bool) -> Self {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
+        // What a person has not judged has no verdict to compare.
+        let waits = [before, after]
+            .iter()
+            .any(|it| it.outcome == Outcome::Waiting);
         match (passed(before), passed(after)) {
-            (true, false) | (false, true) if is_flaky => Self::Flaky,
-            (true, false) => Self::Broke,
-            (false, true) => Self::Fixed,
-            _ if before.outcome != after.outcome => Self::Otherwise,
+            (true, false) | (false, true) if !waits && is_flaky => Self::Flaky,
+            (true, false) if !waits => Self::Broke,
+            (false, true) if !waits => Self::Fixed,
+            _ if !waits && before.outcome != after.outcome => Self::Otherwise,
             _ if (before.score - after.score).abs() > 1e-9 => Self::Score,
             _ if before.output != after.output => Self::Answer,
             _ => Self::Same,

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io;
 
 use jiff::Timestamp;
-use runner_eval::record::{Conclusion, Outcome};
+use runner_eval::record::Outcome;
 
 use super::lines::LineBeginnings;
 use crate::output::instant;
@@ -97,8 +97,7 @@ fn is_case(line: &str) -> bool {
 /// `PASS, score 1.00, …`
 fn is_verdict(line: &str) -> bool {
     let word = line.split_once(", score ").map(|(word, _)| word);
-    let is_outcome = |word| Outcome::ALL.iter().any(|outcome| outcome.word() == word);
-    word.is_some_and(|word| is_outcome(word) || word == Conclusion::WAITS)
+    word.is_some_and(|word| Outcome::ALL.iter().any(|outcome| outcome.word() == word))
 }
 
 /// Checks whether the rest of a case is what it has, to the rule below it.

@@ -75,7 +75,7 @@ pub(crate) fn worst(run: &Run<'_>, most: usize) -> anyhow::Result<Vec<Bad>> {
         let record = record?;
         if matches!(
             record.conclusion.outcome(),
-            Outcome::Passed | Outcome::Cancelled
+            Outcome::Passed | Outcome::Cancelled | Outcome::Waiting
         ) {
             continue;
         }
@@ -158,7 +158,7 @@ fn bad(test: &BadTest) -> Bad {
     let BadTest { record, rank, .. } = test;
     let rank = *rank;
     let (row, column) = rank.place;
-    let word = record.conclusion.word();
+    let word = record.conclusion.outcome().word();
     let others = test.others();
     let reasons = reasons(record);
     let mut body = String::new();

@@ -55,20 +55,21 @@ fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
 pub(in crate::pages) fn table(sums: &Sums, columns: &[Column]) -> Markup {
     let tallies = sums.columns.iter().enumerate();
     let tallies: Vec<(usize, &Tally)> = tallies.take(MOST_COLUMNS as usize).collect();
+    let some_wait = sums.all.of_outcome(Outcome::Waiting) > 0;
     html! {
         div.scroll tabindex="0" role="region" aria-label="Figures of each column" {
             table.figures {
                 thead { tr {
                     th scope="col" { "Column" } th scope="col" { "Pass rate" }
-                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } th.n scope="col" { "Errors" } th.n scope="col" { "Not run" }
+                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } @if some_wait { th.n scope="col" title="for a person's verdict" { "Waiting" } } th.n scope="col" { "Errors" } th.n scope="col" { "Not run" }
                     th.n scope="col" { "Score" } th.n scope="col" { "Tokens in, out" } th.n scope="col" { "Cost" } th.n scope="col" { "Cached" }
                     th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Latency" }
                 } }
                 tbody {
                     @for (idx, tally) in &tallies {
-                        (row(&html! { th scope="row" { (title(columns, *idx)) } }, tally))
+                        (row(&html! { th scope="row" { (title(columns, *idx)) } }, tally, some_wait))
                     }
-                    @if tallies.len() > 1 { (row(&html! { th scope="row" { "All" } }, &sums.all)) }
+                    @if tallies.len() > 1 { (row(&html! { th scope="row" { "All" } }, &sums.all, some_wait)) }
                 }
             }
         }
@@ -88,7 +89,7 @@ pub(in crate::pages) fn title(columns: &[Column], idx: usize) -> Markup {
     }
 }
 
-fn row(head: &Markup, tally: &Tally) -> Markup {
+fn row(head: &Markup, tally: &Tally, some_wait: bool) -> Markup {
     let total = tally.total();
     let of = |outcome| tally.of_outcome(outcome);
     let share = |outcome| of(outcome) as f64 / total.max(1) as f64;
@@ -109,6 +110,7 @@ fn row(head: &Markup, tally: &Tally) -> Markup {
             td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
             td.n { (figures::count(of(Outcome::Passed))) }
             td.n { (figures::count(of(Outcome::Failed))) }
+            @if some_wait { td.n { (figures::count(of(Outcome::Waiting))) } }
             td.n { (figures::count(of(Outcome::Error))) }
             td.n { (figures::count(tally.not_run())) }
             td.n { (score(tally.score())) }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use runner_store::{Between, Outcome, RunInfo};
 use runner_telling::figures;
 
-use super::super::word;
+use super::columns;
 use crate::address::{Address, ORDERS};
 use crate::site::{Column, LookedUp, Site};
 
@@ -41,7 +41,7 @@ pub(super) fn form(
             fieldset {
                 legend { "Verdict" }
                 @for outcome in Outcome::ALL {
-                    label { input type="checkbox" name="verdict" value=(outcome.as_str()) checked[wanted.outcomes.contains(&outcome)]; " " (word(outcome)) }
+                    label { input type="checkbox" name="verdict" value=(outcome.as_str()) checked[wanted.outcomes.contains(&outcome)]; " " (outcome.word()) }
                 }
             }
             @for (column, pixels) in &address.widths { input type="hidden" name="width" value={ (column) ":" (pixels) }; }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use runner_store::{Annotation, From, Outcome, Row, RunInfo, StoreError, TestPage};
 use runner_telling::{apart, figures, visible};
 
-use super::super::{badge, block, line, pills, verdict};
+use super::super::{badge, block, line, pills};
 use super::columns::title;
 use crate::address::{Address, segment};
 use crate::record::{Record, text_of};
@@ -163,7 +163,7 @@ pub(in crate::pages) fn cell(
     said: Option<&Annotation>,
     address: &Address,
 ) -> Markup {
-    let word = verdict(row.outcome, record);
+    let word = row.outcome.word();
     let answer = record.answer();
     let error = record.error.as_deref().unwrap_or_default();
     let reason = record.reason();

@@ -156,6 +156,8 @@
     n: () => one("a[rel=next]")?.click(), p: () => one("a[rel=prev]")?.click(),
     u: () => one("a[rel=up]")?.click(),
     r: () => raw(!document.body.classList.contains("is-raw")),
+    x: () => all(".row")[at]?.querySelector("input[type=checkbox]")?.click(),
+    c: () => one("#compare button, [data-compare]")?.click(),
     "<": () => widen(-40), ">": () => widen(40),
     "+": () => thumb("up"), "-": () => thumb("down"),
   };

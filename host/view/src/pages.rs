@@ -116,6 +116,7 @@ fn keys(thumbs: bool) -> Markup {
                 dt { kbd { "j" } " " kbd { "k" } } dd { "next, previous case or row" }
                 dt { kbd { "n" } " " kbd { "p" } } dd { "next, previous page" }
                 dt { kbd { "r" } } dd { "raw or rendered" }
+                @if thumbs { dt { kbd { "x" } } dd { "tick the run, or take the tick away" } dt { kbd { "c" } } dd { "compare what is ticked, or the columns of the run" } }
                 @if thumbs { dt { kbd { "<" } " " kbd { ">" } } dd { "make the column of the case narrower, wider" } }
                 @if thumbs { dt { kbd { "+" } " " kbd { "-" } } dd { "thumb up, thumb down" } }
                 dt { kbd { "u" } } dd { "up: from a case to its run" }

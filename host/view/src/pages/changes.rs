@@ -33,7 +33,10 @@ pub(super) fn run(
         }
         _ => return Ok(nothing()),
     }
-    Ok(Reply::Redirect(format!("/runs/{}", segment(id))))
+    Ok(Reply::Redirect(match form.get("from") {
+        Some("list") => "/".to_owned(),
+        _ => format!("/runs/{}", segment(id)),
+    }))
 }
 
 /// Keeps what is said of a case.

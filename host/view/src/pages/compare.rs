@@ -1,5 +1,6 @@
 //! Two runs beside each other, or two columns of one.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use maud::{Markup, html};
@@ -17,11 +18,14 @@ use crate::request::{Fields, Reply};
 use crate::site::{Column, LookedUp, Site};
 
 mod changed;
+mod choosing;
 mod sums;
 mod words;
 
 /// Cases on a page.
 const CASES: usize = 20;
+/// Runs that are ticked.
+const TICKED: usize = 50;
 
 /// The two sides, and what the address says of them.
 struct Sides {
@@ -55,7 +59,7 @@ impl Sides {
 pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
     let sides = match sides(site, query)? {
         Ok(sides) => sides,
-        Err(why) => return Ok(Reply::Missing(why.to_owned())),
+        Err(ticked) => return choosing::page(site, &ticked),
     };
     let title = format!("{} and {}", name(&sides.before), name(&sides.after));
     let comparison = match comparison(site, &sides)? {
@@ -96,9 +100,8 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
 
 /// What is compared beside the pass rate, alone.
 pub(super) fn measures(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
-    let sides = match sides(site, query)? {
-        Ok(sides) => sides,
-        Err(why) => return Ok(Reply::Missing(why.to_owned())),
+    let Ok(sides) = sides(site, query)? else {
+        return Ok(super::nothing());
     };
     Ok(match comparison(site, &sides)? {
         Ok(comparison) => Reply::Page(sums::measures(site, &sides, &comparison)?),
@@ -124,22 +127,16 @@ fn comparison(site: &Arc<Site>, sides: &Sides) -> Result<Result<Comparison, Repl
     comparing::compare(&site.store, before, after, &sides.columns).map(Ok)
 }
 
-/// What is compared with what; or why nothing is.
-fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, &'static str>, StoreError> {
-    let mut runs: Vec<RunInfo> = query
-        .all("run")
-        .take(3)
-        .map(|id| site.store.run(id))
-        .collect::<Result<_, _>>()?;
+/// What is compared with what; or the runs that are ticked, from which two are to be chosen.
+fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, Vec<RunInfo>>, StoreError> {
+    let ids: BTreeSet<&str> = query.all("run").take(TICKED).collect();
+    let runs = ids.into_iter().map(|id| site.store.run(id));
+    let mut runs: Vec<RunInfo> = runs.collect::<Result<_, _>>()?;
     runs.sort_by_key(|run| run.created_at_ms);
     let (before, after) = match &runs[..] {
         [run] => (run.clone(), run.clone()),
         [before, after] => (before.clone(), after.clone()),
-        _ => {
-            return Ok(Err(
-                "a comparison is of two runs, or of two columns of one: tick one or two in the list of runs",
-            ));
-        }
+        _ => return Ok(Err(runs)),
     };
     let ((old, _), (new, _)) = (site.head(&before.id)?, site.head(&after.id)?);
     let number = |name| query.get(name).and_then(|text| text.parse::<u32>().ok());
@@ -147,7 +144,7 @@ fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, &'static str>
     let first_two = (is_one_run && new.len() > 1).then_some((0, 1));
     let chosen = number("left").zip(number("right")).or(first_two);
     if is_one_run && chosen.is_none() {
-        return Ok(Err("the run has one column: tick another run beside it"));
+        return Ok(Err(runs));
     }
     let mut parts = vec![format!("/compare?run={}", segment(&before.id))];
     parts.extend((!is_one_run).then(|| format!("run={}", segment(&after.id))));

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use runner_store::{Outcome, RunInfo, StoreError};
-use runner_telling::figures;
+use runner_telling::{figures, visible};
 
-use super::{bar, is_running, layout, line, name, state, tags, when};
+use super::{NAME_CHARS, bar, is_running, layout, line, name, state, tags, when};
 use crate::address::segment;
 use crate::left::{Asked, Left};
 use crate::request::{Fields, Reply};
@@ -23,6 +23,7 @@ struct Listed {
     total: u64,
     passed: u64,
     failed: u64,
+    waiting: u64,
     errors: u64,
     cost: Option<f64>,
     /// What was asked of it.
@@ -39,10 +40,6 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
     let mut runs = site.store.search_runs(text, skip, RUNS + 1)?;
     let more = runs.len() > RUNS;
     runs.truncate(RUNS);
-    let runs = runs
-        .into_iter()
-        .map(|run| listed(site, run))
-        .collect::<Result<Vec<_>, _>>()?;
     let page = |skip: usize| {
         let text = if text.is_empty() {
             String::new()
@@ -65,25 +62,7 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
                     @else { "No run has “" (line(text)) "” in its name, id or tags." }
                 }
             } @else {
-                form action="/compare" {
-                    p.actions { button { "Compare what is ticked" } span.hint { "two runs, or one for its columns" } }
-                    div.scroll tabindex="0" role="region" aria-label="Runs" {
-                        table.runs {
-                            thead { tr {
-                                th scope="col" { span.sr { "Compare" } }
-                                th scope="col" { "Run" }
-                            th scope="col" { "Pass rate" }
-                            th.n scope="col" { "Cases" }
-                            th.n scope="col" { "Failed" }
-                            th.n scope="col" { "Errors" }
-                            th.n scope="col" { "Cost" }
-                            th scope="col" { "When" }
-                            th scope="col" { "State" }
-                        } }
-                            tbody { @for run in &runs { (row(run)) } }
-                        }
-                    }
-                }
+                (table(site, runs, &[])?)
             }
             nav.pages aria-label="Pages" {
                 @if skip > 0 { a rel="prev" href=(page(skip.saturating_sub(RUNS))) { "Newer" } }
@@ -93,12 +72,43 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
     )))
 }
 
-fn row(listed: &Listed) -> Markup {
+/// Runs to be ticked, two of which are compared.
+pub(super) fn table(
+    site: &Site,
+    runs: Vec<RunInfo>,
+    ticked: &[&str],
+) -> Result<Markup, StoreError> {
+    let runs = runs.into_iter().map(|run| listed(site, run));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    Ok(html! {
+        form.actions #compare action="/compare" { button { "Compare what is ticked" } span.hint { "two runs, or one for its columns; keys " kbd { "x" } " and " kbd { "c" } } }
+        div.scroll tabindex="0" role="region" aria-label="Runs" {
+            table.runs {
+                thead { tr {
+                    th scope="col" { span.sr { "Compare" } }
+                    th scope="col" { "Run" }
+                    th scope="col" { "Pass rate" }
+                    th.n scope="col" { "Cases" }
+                    th.n scope="col" { "Failed" }
+                    th.n scope="col" { "Errors" }
+                    th.n scope="col" { "Cost" }
+                    th scope="col" { "When" }
+                    th scope="col" { "State" }
+                    th scope="col" { span.sr { "Edit or delete" } }
+                } }
+                tbody { @for run in &runs { (row(run, ticked.contains(&&*run.run.id))) } }
+            }
+        }
+    })
+}
+
+fn row(listed: &Listed, is_ticked: bool) -> Markup {
     let Listed {
         run,
         total,
         passed,
         failed,
+        waiting,
         errors,
         cost,
         asked,
@@ -113,7 +123,7 @@ fn row(listed: &Listed) -> Markup {
     let address = format!("/runs/{}", segment(&run.id));
     html! {
         tr.row {
-            td { input type="checkbox" name="run" value=(run.id) aria-label={ "Compare " (name(run)) }; }
+            td { input type="checkbox" name="run" value=(run.id) form="compare" checked[is_ticked] aria-label={ "Compare " (name(run)) }; }
             td.name {
                 a href=(address) { (name(run)) }
                 small { (line(&run.id)) }
@@ -121,13 +131,33 @@ fn row(listed: &Listed) -> Markup {
             }
             td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
             td.n { (figures::count(*total)) }
-            td.n data-name="failed" { (figures::count(*failed)) }
+            td.n data-name="failed" { (figures::count(*failed)) @if *waiting > 0 { small { (figures::count(*waiting)) " waiting" } } }
             td.n { (figures::count(*errors)) }
             td.n data-name="cost" { (cost.map_or("–".to_owned(), figures::dollars)) }
             td { (when(run.created_at_ms)) }
             td {
                 (state(run))
                 @for asked in asked.iter().filter(|it| !it.holds) { " " span.pill.bad { (asked.told) } }
+            }
+            td { (menu(run, &address)) }
+        }
+    }
+}
+
+/// What can be done with a run where it is listed.
+fn menu(run: &RunInfo, address: &str) -> Markup {
+    let given = visible::cut(run.description.as_deref().unwrap_or_default(), NAME_CHARS);
+    html! {
+        details.menu {
+            summary aria-label={ "More of " (name(run)) } { "More" }
+            p { a href={ (address) "/trend" } { "Trend" } }
+            form method="post" action={ (address) "/rename" } {
+                input type="hidden" name="from" value="list";
+                input name="description" value=(given) aria-label="Name";
+                button { "Rename" }
+            }
+            form method="post" action={ (address) "/delete" } data-ask={ "Delete " (name(run)) " and all of its results?" } {
+                button.danger { "Delete" }
             }
         }
     }
@@ -148,6 +178,7 @@ fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
             total: planned,
             passed,
             failed,
+            waiting: number("waiting").unwrap_or_default(),
             errors,
             cost: None,
             asked: left.asked(passed, planned),
@@ -167,6 +198,7 @@ fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
         passed,
         asked: left.asked(passed, total),
         failed: all.of_outcome(Outcome::Failed),
+        waiting: all.of_outcome(Outcome::Waiting),
         errors: all.of_outcome(Outcome::Error),
         cost: all.cost,
         run,

@@ -7,6 +7,8 @@ use runner_store::{Outcome, RunInfo, StoreError};
 use runner_telling::{figures, visible};
 use serde_json::Value;
 
+use filters::Offered;
+
 use super::{NAME_CHARS, block, is_running, layout, line, name, state, tags, when};
 use crate::address::{Address, segment};
 use crate::left::Left;
@@ -41,10 +43,11 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
     } else {
         later(&format!("{at}/figures"), "Adding up…")
     };
-    let kinds = if small || address.wanted.error.is_some() {
-        filters::kinds(site, &run)
+    let asked = address.wanted.error.is_some() || address.wanted.metric.is_some();
+    let offered = if small || asked {
+        Offered::of(site, &run)
     } else {
-        Vec::new()
+        Offered::default()
     };
     let matrix = match waiting {
         Some(note) => note,
@@ -57,7 +60,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
             @if is_running(&run) { (growing(&at)) }
             (over_time(site, &run)?)
             section aria-label="Figures" #figures { (figures) }
-            (filters::form(&at, &address, &columns, &kinds))
+            (filters::form(&at, &address, &columns, &offered))
             section #cases aria-label="Cases" data-live=[is_running(&run).then_some("")] {
                 p.count role="status" { (later(&format!("{at}/count{}", address.query()), "Counting…")) }
                 (matrix)
@@ -82,7 +85,7 @@ fn head(
             h1 { (name(run)) }
             (facts(&Left::of(site, run)?, run, site.planned(&run.id)?, sums))
             nav.actions aria-label="This run" {
-                @if columns > 1 { a href={ "/compare?run=" (segment(&run.id)) } { "Compare columns" } }
+                @if columns > 1 { a href={ "/compare?run=" (segment(&run.id)) } data-compare="" { "Compare columns" } }
                 a href={ (at) "/trend" } { "Trend" }
                 a href={ (at) "/agreement" } { "People and judges" }
                 a href={ (at) "/config" } { "Config" }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use runner_store::{Outcome, RunInfo, StoreError};
+use runner_store::{Metrics, Outcome, RunInfo, StoreError};
 use runner_telling::{figures, visible};
 
 use super::super::{bar, line, score};
@@ -152,7 +152,7 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         }
         Err(why) => return Ok(html! { p.hint { "Metrics can't be read: " (line(&why)) "." } }),
     }
-    let metrics = site.metrics(run, MOST_METRICS, MOST_COLUMNS)?;
+    let metrics = named(site, run)?;
     let shown = 0..columns.len().min(MOST_COLUMNS as usize) as u32;
     let of = |sums: &BTreeMap<u32, (u64, f64)>| {
         shown
@@ -171,6 +171,11 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         metrics.all,
         &Left::of(site, run)?,
     ))
+}
+
+/// The metrics of a run whose lookup is ready.
+pub(super) fn named(site: &Site, run: &RunInfo) -> Result<Arc<Metrics>, StoreError> {
+    site.metrics(run, MOST_METRICS, MOST_COLUMNS)
 }
 
 /// A row for each of these metrics, of which the cells are given, and for each that the config works out; there are

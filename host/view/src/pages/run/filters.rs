@@ -13,22 +13,32 @@ use crate::site::{Column, LookedUp, Site};
 /// Kinds of errors that are offered.
 const KINDS: u32 = 30;
 
-/// The kinds of errors of a run, if they are known.
-pub(super) fn kinds(site: &Arc<Site>, run: &RunInfo) -> Vec<(String, u64)> {
-    match site.look_up(run) {
-        // What can't be read is offered by nobody.
-        Ok(LookedUp::Ready) => site.store.errors(&run.id, KINDS).unwrap_or_default(),
-        _ => Vec::new(),
+/// What a run has of what can be asked for.
+#[derive(Default)]
+pub(super) struct Offered {
+    kinds: Vec<(String, u64)>,
+    metrics: Vec<String>,
+}
+
+impl Offered {
+    /// Of this run, if its lookup is ready; what can't be read is not offered.
+    pub(super) fn of(site: &Arc<Site>, run: &RunInfo) -> Self {
+        if site.look_up(run) != Ok(LookedUp::Ready) {
+            return Self::default();
+        }
+        let metrics = columns::named(site, run).ok();
+        Self {
+            kinds: site.store.errors(&run.id, KINDS).unwrap_or_default(),
+            metrics: metrics
+                .iter()
+                .flat_map(|it| it.sums.keys().cloned())
+                .collect(),
+        }
     }
 }
 
 /// The form.
-pub(super) fn form(
-    at: &str,
-    address: &Address,
-    columns: &[Column],
-    kinds: &[(String, u64)],
-) -> Markup {
+pub(super) fn form(at: &str, address: &Address, columns: &[Column], offered: &Offered) -> Markup {
     let wanted = &address.wanted;
     let (metric, metric_bounds) = wanted.metric.clone().unwrap_or_default();
     let metadata = wanted.metadata.as_ref();
@@ -68,11 +78,12 @@ pub(super) fn form(
                         label { input type="checkbox" name="only" value="flaky" checked[wanted.flaky]; " flaky repeats" }
                     }
                     label { span { "Kind of error" } input name="error" list="kinds" value=(wanted.error.as_deref().unwrap_or_default()); }
-                    datalist #kinds { @for (kind, count) in kinds { option value=(kind) { (figures::count(*count)) } } }
+                    datalist #kinds { @for (kind, count) in &offered.kinds { option value=(kind) { (figures::count(*count)) } } }
                     (between("Score", "score", wanted.score))
                     (between("Latency, ms", "latency", wanted.latency_ms))
                     (between("Cost, $", "cost", wanted.cost_usd))
-                    label { span { "Metric" } input name="metric" value=(metric); }
+                    label { span { "Metric" } input name="metric" list="metrics" value=(metric); }
+                    datalist #metrics { @for name in &offered.metrics { option value=(name) {} } }
                     (between("its score", "metric", metric_bounds))
                     label { span { "Metadata" } input name="metadata" placeholder="key=value" value=(metadata.unwrap_or_default()); }
                     fieldset.hide {

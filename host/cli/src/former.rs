@@ -10,6 +10,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use runner_config::{FormerCase, FormerCases};
 use runner_store::Store;
+use runner_view::pairing;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -55,7 +56,8 @@ pub(crate) fn read(
 ) -> Result<FormerCases, Failure> {
     let path = cwd.join(named);
     let shape = Shape::of(&path);
-    if shape.is_some() || path.is_file() {
+    let is_test = matches!(wanted, Wanted::Test(_));
+    if !is_test && (shape.is_some() || path.is_file()) {
         let mut cases = FormerCases::new(flag, named);
         of_file(flag, named, &path, shape, &mut |row| {
             take(row, wanted, &mut cases);
@@ -67,6 +69,16 @@ pub(crate) fn read(
     };
     let run = StoredRun::find(store, named)?;
     let mut cases = FormerCases::new(flag, &run.info.id);
+    if let Wanted::Test(number) = wanted {
+        for record in run.cases(number, None)? {
+            let record = record?;
+            cases.add(&FormerCase {
+                description: pairing::given_description(&record.test_case).map(str::to_owned),
+                vars: (*record.vars).clone(),
+            });
+        }
+        return Ok(cases);
+    }
     for text in run.open()? {
         let row = serde_json::from_str(&text?).context("a stored record is damaged");
         take(row?, wanted, &mut cases);
@@ -78,7 +90,7 @@ pub(crate) fn read(
 fn take(row: FormerRow, wanted: Wanted, cases: &mut FormerCases) {
     let is_error = row.failure_reason == ERROR;
     let is_meant = match wanted {
-        Wanted::NotPassed => true,
+        Wanted::NotPassed | Wanted::Test(_) => true,
         Wanted::Failed => !is_error,
         Wanted::Errors => is_error,
     };

@@ -5,6 +5,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
 use clap::Args;
 use runner_config::plan::Shard;
@@ -74,6 +75,9 @@ pub(crate) struct Filtering {
     /// Run only the cases that ended in an error there
     #[arg(long = "filter-errors-only", value_name = "RUN|FILE", group = "former")]
     pub(crate) errors_only: Option<String>,
+    /// Run only the test that has this number in a kept run, as `runner show` counts them
+    #[arg(long = "filter-test", value_name = "RUN:N", group = "former")]
+    pub(crate) test: Option<KeptTest>,
     /// Run only the I-th of N parts of the tests; `runner merge` puts the results of all parts together
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
@@ -88,6 +92,26 @@ pub(crate) enum Wanted {
     Failed,
     /// Not graded.
     Errors,
+    /// The test of this number.
+    Test(u32),
+}
+
+/// A test of a kept run, by its number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptTest {
+    run: String,
+    number: u32,
+}
+
+impl FromStr for KeptTest {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.rsplit_once(':');
+        let parts = parts.and_then(|(run, number)| Some((run.to_owned(), number.parse().ok()?)));
+        let (run, number) = parts.ok_or("it takes a run and a number, for example latest:17")?;
+        Ok(Self { run, number })
+    }
 }
 
 impl Filtering {
@@ -120,7 +144,8 @@ impl Filtering {
             &mut self.failing_only,
             &mut self.errors_only,
         ];
-        names.into_iter().find_map(Option::as_mut)
+        let test = self.test.as_mut().map(|it| &mut it.run);
+        names.into_iter().find_map(Option::as_mut).or(test)
     }
 
     /// What the config needs, but for the former run, which has to be read first.
@@ -159,8 +184,10 @@ impl Filtering {
         if let Some(shard) = self.shard {
             words.written("--shard", &shard.to_string());
         }
-        if let Some((flag, _, name)) = self.former() {
-            words.flag(flag, name);
+        match self.former() {
+            Some((flag, Wanted::Test(number), run)) => words.flag(flag, &format!("{run}:{number}")),
+            Some((flag, _, name)) => words.flag(flag, name),
+            None => {}
         }
     }
 
@@ -171,9 +198,12 @@ impl Filtering {
             ("--filter-failing-only", Wanted::Failed, &self.failing_only),
             ("--filter-errors-only", Wanted::Errors, &self.errors_only),
         ];
+        let test = self.test.as_ref();
+        let test = test.map(|it| ("--filter-test", Wanted::Test(it.number), &*it.run));
         flags
             .into_iter()
             .find_map(|(flag, wanted, name)| Some((flag, wanted, name.as_deref()?)))
+            .or(test)
     }
 }
 

@@ -113,10 +113,15 @@ impl Inputs {
 impl Filtering {
     fn over(self, before: Self) -> Self {
         let former = |filtering: &Self| filtering.former().is_some();
-        let (failing, failing_only, errors_only) = if former(&self) {
-            (self.failing, self.failing_only, self.errors_only)
+        let (failing, failing_only, errors_only, test) = if former(&self) {
+            (self.failing, self.failing_only, self.errors_only, self.test)
         } else {
-            (before.failing, before.failing_only, before.errors_only)
+            (
+                before.failing,
+                before.failing_only,
+                before.errors_only,
+                before.test,
+            )
         };
         Self {
             pattern: self.pattern.or(before.pattern),
@@ -130,6 +135,7 @@ impl Filtering {
             failing,
             failing_only,
             errors_only,
+            test,
             shard: self.shard.or(before.shard),
         }
     }

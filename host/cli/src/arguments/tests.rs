@@ -183,6 +183,7 @@ pub(super) fn with_value(flag: &clap::Arg) -> String {
         "var" | "tag" | "filter-metadata" => "=a=b",
         "min-metric" => "=a=0.5",
         "filter-range" => "=1:",
+        "filter-test" => "=run:1",
         "shard" => "=1/2",
         _ => "=2",
     };
@@ -345,6 +346,10 @@ fn one_former_run_is_named_with_what_is_wanted_of_it() {
         (
             "--filter-errors-only a",
             Some(("--filter-errors-only", Wanted::Errors, "a")),
+        ),
+        (
+            "--filter-test a:b:17",
+            Some(("--filter-test", Wanted::Test(17), "a:b")),
         ),
     ];
     for (flags, expected) in cases {

@@ -53,6 +53,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
     let p95 = figure(&|it| it.latency(95.0).map(|ms| ms as f64));
     let share = |it: f64| figures::share(it);
     let ms = |it: f64| figures::duration(Duration::from_millis(it as u64));
+    let times: Vec<i64> = all.iter().map(|it| it.0.created_at_ms).collect();
     let at = format!("/runs/{}", segment(id));
     Ok(Reply::Page(layout(
         &format!("Trend of {}", name(&run)),
@@ -64,10 +65,10 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
             @if left_out > 0 { p.hint { (figures::counted(left_out, "run is", "runs are")) " not added up yet; " a href="" { "load again" } " to go on." } }
             ol.legend { @for (idx, (provider, label)) in names.iter().enumerate() { li class={ "line-" (idx) } { (line(provider)) " · " (line(&runner_telling::visible::cut(label, 60))) } } }
             div.charts {
-                (chart("Pass rate", &rate, Some(1.0), &share))
-                (chart("Cost", &cost, None, &figures::dollars))
-                (chart("Latency p50", &p50, None, &ms))
-                (chart("Latency p95", &p95, None, &ms))
+                (chart("Pass rate", &rate, &times, Some(1.0), &share))
+                (chart("Cost", &cost, &times, None, &figures::dollars))
+                (chart("Latency p50", &p50, &times, None, &ms))
+                (chart("Latency p95", &p95, &times, None, &ms))
             }
             (table(&all.iter().rev().map(|(run, _, sums)| (run, &sums.all)).collect::<Vec<_>>()))
         },
@@ -113,10 +114,17 @@ fn names(all: &[Point]) -> Vec<Name> {
     names
 }
 
-/// Lines over runs.
+/// Where a chart's lines are drawn: to the right of the figures at its left edge, above the dates.
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 392.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 122.0;
+
+/// Lines over runs, which began at these times.
 fn chart(
     title: &str,
     lines: &[Vec<Option<f64>>],
+    times: &[i64],
     top: Option<f64>,
     told: &dyn Fn(f64) -> String,
 ) -> Markup {
@@ -125,31 +133,60 @@ fn chart(
     if values().next().is_none() {
         return html! { figure { figcaption { (title) } p.hint { "Nothing is known." } } };
     }
-    let count = lines.first().map_or(1, Vec::len);
+    let step = (RIGHT - LEFT) / times.len().saturating_sub(1).max(1) as f64;
     let x = |idx: usize| {
-        10.0 + 380.0
-            * if count > 1 {
-                idx as f64 / (count - 1) as f64
-            } else {
-                0.5
-            }
+        if times.len() > 1 {
+            LEFT + step * idx as f64
+        } else {
+            f64::midpoint(LEFT, RIGHT)
+        }
     };
-    let y = |value: f64| 110.0 - 100.0 * if most > 0.0 { value / most } else { 0.0 };
+    let y = |value: f64| BOTTOM - (BOTTOM - TOP) * if most > 0.0 { value / most } else { 0.0 };
+    let parts = [0.0, most / 2.0, most];
+    let place = |at: f64| format!("{at:.1}");
     html! {
         figure {
-            figcaption { (title) ", up to " (told(most)) }
-            svg.chart viewBox="0 0 400 120" role="img" aria-label=(title) {
-                path.axis d="M10 10H390M10 60H390M10 110H390" {}
+            figcaption { (title) }
+            svg.chart viewBox="0 0 400 144" role="img" aria-label=(title) {
+                @for value in &parts[..if most > 0.0 { 3 } else { 1 }] {
+                    path.axis d=(format!("M{LEFT} {0:.1}H{RIGHT}", y(*value))) {}
+                    text x=(place(LEFT - 6.0)) y=(place(y(*value) + 4.0)) text-anchor="end" { (told(*value)) }
+                }
+                @for (idx, anchor, date) in dates(times) { text x=(place(x(idx))) y="139" text-anchor=(anchor) { (date) } }
                 @for (line, values) in lines.iter().enumerate() {
                     @let points: Vec<(f64, f64, f64)> = values.iter().enumerate().filter_map(|(idx, value)| value.map(|value| (x(idx), y(value), value))).collect();
                     g class={ "line-" (line) } {
                         polyline points=(points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")) {}
-                        @for (x, y, value) in &points { circle cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="3" { title { (told(*value)) } } }
+                        @for (x, y, value) in &points { circle cx=(place(*x)) cy=(place(*y)) r="3" { title { (told(*value)) } } }
                     }
                 }
             }
         }
     }
+}
+
+/// The dates below a chart, or times of day where all runs are of one day: which run, how it is set, what it says.
+fn dates(times: &[i64]) -> Vec<(usize, &'static str, String)> {
+    let of = |ms: i64, format: &str| {
+        let at = jiff::Timestamp::from_millisecond(ms).ok()?;
+        let local = at.to_zoned(jiff::tz::TimeZone::system());
+        Some(local.strftime(format).to_string())
+    };
+    let last = times.len().saturating_sub(1);
+    let day = |idx: usize| of(*times.get(idx)?, "%Y-%m-%d");
+    let format = if last > 0 && day(0) == day(last) {
+        "%H:%M"
+    } else {
+        "%Y-%m-%d"
+    };
+    let mut places = vec![(0, "start"), (last / 2, "middle"), (last, "end")];
+    match last {
+        0 => places = vec![(0, "middle")],
+        1..4 => drop(places.remove(1)),
+        _ => {}
+    }
+    let told = |(idx, anchor)| Some((idx, anchor, of(*times.get(idx)?, format)?));
+    places.into_iter().filter_map(told).collect()
 }
 
 fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
@@ -171,5 +208,27 @@ fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
                 td { @if let Some((before, _)) = runs.get(idx + 1) { a href={ "/compare?run=" (segment(&before.id)) "&run=" (segment(&run.id)) } { "with the one before" } } }
             } } }
         } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_says_when_its_runs_began() {
+        let day = 24 * 60 * 60 * 1000;
+        let told = |times: &[i64]| -> Vec<(usize, usize)> {
+            let dates = dates(times).into_iter();
+            dates.map(|(idx, _, date)| (idx, date.len())).collect()
+        };
+        assert_eq!(told(&[0]), [(0, 10)]);
+        assert_eq!(told(&[day / 2, day / 2 + 1]), [(0, 5), (1, 5)]);
+        assert_eq!(told(&[0, day, 9 * day]), [(0, 10), (2, 10)]);
+        assert_eq!(
+            told(&[0, day, 2 * day, 3 * day, 9 * day]),
+            [(0, 10), (2, 10), (4, 10)]
+        );
+        assert!(told(&[]).is_empty());
     }
 }

@@ -90,8 +90,9 @@ fn scatter(column: &Beside) -> Markup {
     let most = column.scores.iter().flatten().copied().max();
     let most = most.unwrap_or(0).max(1) as f64;
     html! {
-        svg.scatter viewBox="-1 -1 13 13" role="img" aria-label="scores before and after" {
-            path.axis d="M0 11L11 0" {}
+        svg.scatter viewBox="-2 -1 14 14" role="img" aria-label="scores before and after" {
+            path.axis d="M0 0V11H11M0 11L11 0" {}
+            @for (x, y, told) in [(-1.2, 1.2, "1"), (-1.2, 11.0, "0"), (0.0, 12.7, "0"), (10.2, 12.7, "1")] { text x=(x) y=(y) { (told) } }
             @for (before, row) in column.scores.iter().enumerate() { @for (after, count) in row.iter().enumerate() {
                 @if *count > 0 {
                     circle cx=(format!("{:.1}", before as f64 + 0.5)) cy=(format!("{:.1}", 10.5 - after as f64)) r=(format!("{:.2}", 0.25 + 0.55 * (*count as f64 / most).sqrt())) {

@@ -97,6 +97,46 @@ fn what_was_added_is_named_with_its_digest_and_held_to_it() {
     assert_snapshot!(told.concat().replace(digest, "[sha256]"));
 }
 
+/// What each command about plugins comes to is there for programs, too.
+#[test]
+fn commands_about_plugins_print_json() {
+    let run = Run::new().file("brief.wasm", brief()).config(CONFIG);
+    let told = |arguments: &[&str]| {
+        let run = run.clone().args(["plugin"]).args(arguments.iter().copied());
+        let finished = run.arg("--json").finish();
+        finished.expect_code(0);
+        finished.stdout_json()
+    };
+    let added = told(&["add", "brief.wasm"]);
+    assert_eq!(
+        (&added["status"], &added["name"]),
+        (&"added".into(), &"brief".into())
+    );
+    let verified = told(&["verify"]);
+    assert_eq!(verified[0]["isRight"], true);
+    let removed = told(&["remove", "brief"]);
+    assert_eq!(removed["removed"], verified[0]["plugin"]);
+    assert_eq!(told(&["verify"]), serde_json::json!([]));
+    let made = told(&["new", "mine", "--lang", "rust", "--kind", "assertion"]);
+    let files = made["files"].as_array().expect("files");
+    assert!(files.contains(&"README.md".into()), "{made}");
+    let written = told(&["lock"])["written"].take();
+    assert!(
+        written
+            .as_str()
+            .is_some_and(|it| it.ends_with("runner.lock")),
+        "{written}"
+    );
+    assert!(
+        told(&["docs", "echo"])["text"]
+            .as_str()
+            .is_some_and(|it| it.starts_with('#'))
+    );
+    assert!(told(&["docs"]).as_array().is_some_and(|it| it.len() > 5));
+}
+
+const CONFIG: &str = "prompts: [one]\nproviders: [echo]\n";
+
 fn guest_of_another() -> Vec<u8> {
     std::fs::read(guest("outside/grader")).expect("it was built")
 }

@@ -49,7 +49,7 @@ pub(crate) use migrate::Migrate;
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{
     Add, Build, Call, Docs, Inspect, Language, ListPlugins, New, Pack, Plugin, PluginKind, Remove,
-    Test,
+    Test, VerifyAdded,
 };
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;

@@ -219,14 +219,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Plugin(Plugin::New(new)) => scaffold::run(&new, &setting),
         Command::Plugin(Plugin::Add(add)) => added::add(&add, &setting),
         Command::Plugin(Plugin::Remove(remove)) => added::remove(&remove, &setting),
-        Command::Plugin(Plugin::Verify) => added::verify(&setting),
+        Command::Plugin(Plugin::Verify(verify)) => added::verify(&verify, &setting),
         Command::Plugin(Plugin::Build(build)) => build::run(&build, &setting),
         Command::Plugin(Plugin::Test(test)) => fixtures::run(&test, &setting),
         Command::Plugin(Plugin::List(list)) => bundled::run(&list, &setting),
         Command::Plugin(Plugin::Call(call)) => call::run(&call, &setting),
         Command::Plugin(Plugin::Docs(docs)) => docs::run(&docs, &setting),
         Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
-        Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
+        Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock, &setting),
     };
     done.map_err(|failure| failure.read_by_job(job))
 }

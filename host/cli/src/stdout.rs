@@ -51,6 +51,14 @@ pub(crate) fn json(value: &Value) -> anyhow::Result<()> {
     write(&visible::json(&format!("{value:#}\n")))
 }
 
+/// Writes what a command came to: JSON where that was asked for, or else a text for people.
+///
+/// # Errors
+/// As [`print()`].
+pub(crate) fn told(as_json: bool, value: &Value, text: &str) -> anyhow::Result<()> {
+    if as_json { json(value) } else { print(text) }
+}
+
 /// As [`stream`] for JSON, with what a terminal would obey escaped.
 ///
 /// # Errors

@@ -29,7 +29,7 @@ pub(crate) enum Plugin {
     /// Forget a component that was added
     Remove(Remove),
     /// Look whether the components that were added are what they were
-    Verify,
+    Verify(VerifyAdded),
     /// List the plugins that come with the program and those that were added, and what they serve
     List(ListPlugins),
     /// Say what a component is, what it wants and whether it can be loaded
@@ -54,6 +54,9 @@ pub(crate) struct New {
     /// What it is: what grades answers, or what answers prompts
     #[arg(long, value_name = "KIND", value_enum)]
     pub(crate) kind: PluginKind,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A language that plugins can be begun in.
@@ -82,6 +85,9 @@ pub(crate) struct Build {
     /// The folder of the plugin [default: this folder]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner plugin test`
@@ -96,6 +102,9 @@ pub(crate) struct Test {
     /// Only fixtures whose names have TEXT in them
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Option<String>,
+    /// Print JSON: what came of each fixture, and how it differs from what it expects
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner plugin add`
@@ -107,6 +116,9 @@ pub(crate) struct Add {
     /// The digest that it must have, in hexadecimal
     #[arg(long, value_name = "DIGEST")]
     pub(crate) sha256: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner plugin remove`
@@ -115,6 +127,17 @@ pub(crate) struct Remove {
     /// Its name; with its digest where several have that name
     #[arg(value_name = "NAME[@sha256:DIGEST]")]
     pub(crate) name: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `runner plugin verify`
+#[derive(Debug, Args)]
+pub(crate) struct VerifyAdded {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner plugin list`
@@ -207,6 +230,9 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 pub(crate) struct Docs {
     /// The plugin; without it, all are listed
     pub(crate) name: Option<String>,
+    /// Print JSON, with the texts as Markdown
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `runner plugin pack`, which `cargo xtask bundle` runs.

@@ -54,4 +54,7 @@ pub(crate) struct Lock {
     /// The run whose components are written down.
     #[command(flatten)]
     pub(crate) inputs: Inputs,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -13,13 +13,14 @@ use runner_config::added_name;
 use runner_eval::plugins::entry_yaml;
 use runner_files::{Readers, Replacement, bytes_up_to, make_private};
 use runner_sandbox::limits::MAX_FILE_BYTES;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
 use super::Setting;
 use super::eval::sandbox;
 use super::trial::built;
-use crate::arguments::{Add, Remove};
+use crate::arguments::{Add, Remove, VerifyAdded};
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::stdout;
@@ -42,7 +43,11 @@ impl Added {
 
 /// Adds one; gives the exit code.
 pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
-    let Add { source, sha256 } = arguments;
+    let Add {
+        source,
+        sha256,
+        json,
+    } = arguments;
     let (name, bytes) = fetched(source, setting)?;
     let digest = digest(&bytes);
     if let Some(expected) = sha256
@@ -85,9 +90,11 @@ pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
         .with_context(|| format!("can't write {}", added.file.display()))?;
     let (name, version) = (&added.name, visible::line(&info.version));
     let (sha256, yaml) = (&added.sha256, entry_yaml(&info, &added.source()));
-    stdout::print(&format!(
+    let told = json!({ "status": word, "name": name, "version": info.version, "sha256": sha256, "config": yaml });
+    let text = format!(
         "{word}: {name} {version}, sha256 {sha256}\nno config uses it before it names it:\n\n{yaml}\n"
-    ))?;
+    );
+    stdout::told(*json, &told, &text)?;
     Ok(SUCCESS)
 }
 
@@ -117,7 +124,9 @@ pub(super) fn remove(arguments: &Remove, setting: &Setting) -> Result<u8, Failur
         [added] => {
             fs::remove_file(&added.file)
                 .with_context(|| format!("can't remove {}", added.file.display()))?;
-            stdout::print(&format!("removed: {}\n", added.source()))?;
+            let source = added.source();
+            let text = format!("removed: {source}\n");
+            stdout::told(arguments.json, &json!({ "removed": source }), &text)?;
             Ok(SUCCESS)
         }
         [] => {
@@ -133,8 +142,8 @@ pub(super) fn remove(arguments: &Remove, setting: &Setting) -> Result<u8, Failur
 }
 
 /// Holds each against its digest; gives the exit code.
-pub(super) fn verify(setting: &Setting) -> Result<u8, Failure> {
-    let mut text = String::new();
+pub(super) fn verify(arguments: &VerifyAdded, setting: &Setting) -> Result<u8, Failure> {
+    let (mut text, mut told) = (String::new(), Vec::new());
     let mut code = SUCCESS;
     for added in all(setting) {
         let word = match fs::read(&added.file) {
@@ -147,11 +156,12 @@ pub(super) fn verify(setting: &Setting) -> Result<u8, Failure> {
         }
         // Writing to a string can't fail.
         let _ = writeln!(text, "{}  {word}", added.source());
+        told.push(json!({ "plugin": added.source(), "isRight": word == "right", "status": word }));
     }
     if text.is_empty() {
         text.push_str("no plugin was added\n");
     }
-    stdout::print(&text)?;
+    stdout::told(arguments.json, &Value::Array(told), &text)?;
     Ok(code)
 }
 

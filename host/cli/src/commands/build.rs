@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &Build, setting: &Setting) -> Result<u8, Failure> {
         ));
     };
     let shown = component.strip_prefix(&setting.cwd).unwrap_or(&component);
-    inspect::tell(&sandbox(1, setting)?.inspect(shown), false)
+    inspect::tell(&sandbox(1, setting)?.inspect(shown), arguments.json)
 }
 
 /// How a folder says itself that it is built.

@@ -1,6 +1,7 @@
 //! `runner plugin docs`: what the READMEs of the program's own plugins say, for whoever has the program alone.
 
 use runner_config::misspelt;
+use serde_json::json;
 
 use super::Setting;
 use crate::arguments::Docs;
@@ -18,10 +19,15 @@ const GIST_CHARS: usize = 90;
 
 /// Prints one, or which there are.
 pub(super) fn run(arguments: &Docs, setting: &Setting) -> Result<u8, Failure> {
-    match &arguments.name {
-        None => stdout::print(&list(setting.terminal.width))?,
-        Some(name) => stdout::print(of(name)?)?,
-    }
+    let json = |(name, text): &(&str, &str)| json!({ "name": name, "text": text });
+    let (told, text) = match &arguments.name {
+        None => (
+            DOCS.iter().map(json).collect(),
+            list(setting.terminal.width),
+        ),
+        Some(name) => (json(&(name, of(name)?)), of(name)?.to_owned()),
+    };
+    stdout::told(arguments.json, &told, &text)?;
     Ok(SUCCESS)
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use runner_gateway::{Exchanges, Playback};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Setting;
 use super::trial::{Outcome, Subject};
@@ -44,19 +44,23 @@ pub(super) fn run(arguments: &Test, setting: &Setting) -> Result<u8, Failure> {
     let fixtures: Vec<Fixture> = fixtures.collect::<Result<_, _>>()?;
     let named = arguments.plugin.as_deref().unwrap_or(&folder);
     let subject = Subject::find(named, setting)?;
-    let mut passed = 0;
+    let (mut passed, mut all_told) = (0, Vec::new());
     for (path, fixture) in files.iter().zip(&fixtures) {
         let outcome = ask(fixture, (&subject, path), setting)?;
         let differences = differences(&fixture.expect, &outcome.to_json());
         passed += u64::from(differences.is_empty());
-        stdout::print(&told(path, &outcome, &differences))?;
+        if !arguments.json {
+            stdout::print(&told(path, &outcome, &differences))?;
+        }
+        all_told.push(
+            json!({ "fixture": name(path), "differences": differences, "came": outcome.to_json() }),
+        );
     }
     let all = files.len() as u64;
     let fixtures = figures::counted(all, "fixture", "fixtures");
-    stdout::print(&format!(
-        "\n{} of {fixtures} passed\n",
-        figures::count(passed)
-    ))?;
+    let text = format!("\n{} of {fixtures} passed\n", figures::count(passed));
+    let all_told = json!({ "passed": passed, "fixtures": all_told });
+    stdout::told(arguments.json, &all_told, &text)?;
     Ok(if passed == all {
         SUCCESS
     } else {

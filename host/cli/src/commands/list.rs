@@ -141,6 +141,7 @@ pub(super) fn table(runs: &[RunInfo], zone: &TimeZone, width: u16) -> String {
         ("when", Side::Left),
         ("cases", Side::Right),
         ("pass rate", Side::Right),
+        ("cost", Side::Right),
         ("status", Side::Left),
         ("description", Side::Left),
     ];
@@ -162,6 +163,7 @@ fn row(run: &RunInfo, zone: &TimeZone) -> Vec<String> {
         when(run.created_at_ms, zone),
         cases,
         figures::percent(run.outcomes.of(Outcome::Passed), total),
+        run.cost_usd.map_or("–".to_owned(), figures::dollars),
         run.state.as_str().to_owned(),
         visible::line(format!("{description}{part}").trim_start()).into_owned(),
     ]
@@ -221,6 +223,7 @@ pub(super) fn run_json(run: &RunInfo) -> Value {
         "errors": run.outcomes.of(Outcome::Error),
         "budgetExceeded": run.outcomes.of(Outcome::BudgetExceeded),
         "notRun": if run.state == RunState::Running { 0 } else { total - ended(run) },
+        "cost": run.cost_usd,
         "passRate": if total == 0 { Value::Null } else { json!(passed as f64 / total as f64) },
     })
 }
@@ -245,9 +248,9 @@ mod tests {
         assert_eq!(
             table(&runs, &TimeZone::UTC, 100),
             "\
-run    when              cases  pass rate  status       description
-run-2  2023-11-14 22:13    1/8     12.5 %  interrupted  greetings
-run-1  2023-11-14 22:13      2     50.0 %  finished     greetings
+run    when              cases  pass rate       cost  status       description
+run-2  2023-11-14 22:13    1/8     12.5 %  $0.001000  interrupted  greetings
+run-1  2023-11-14 22:13      2     50.0 %  $0.002000  finished     greetings
 "
         );
         Ok(())
@@ -334,7 +337,8 @@ run-1  2023-11-14 22:13      2     50.0 %  finished     greetings
             json!({
                 "id": "run-1", "description": "greetings", "tags": { "team": "a" },
                 "createdAt": "2023-11-14T22:13:20.000Z", "endedAt": null, "status": "interrupted",
-                "cases": 4, "passed": 1, "failed": 0, "errors": 1, "budgetExceeded": 0, "notRun": 2, "passRate": 0.25,
+                "cases": 4, "passed": 1, "failed": 0, "waiting": 0, "errors": 1, "budgetExceeded": 0, "notRun": 2, "cost": 0.001,
+                "passRate": 0.25,
             })
         );
         Ok(())

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde_json::json;
 
 use super::Setting;
 use super::trial::known;
@@ -22,7 +23,12 @@ const TEMPLATES: &[(&str, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/te
 
 /// Makes the folder and says what to do next.
 pub(super) fn run(arguments: &New, setting: &Setting) -> Result<u8, Failure> {
-    let New { name, lang, kind } = arguments;
+    let New {
+        name,
+        lang,
+        kind,
+        json,
+    } = arguments;
     check(name)?;
     let folder = setting.cwd.join(name);
     if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
@@ -30,15 +36,19 @@ pub(super) fn run(arguments: &New, setting: &Setting) -> Result<u8, Failure> {
         return Err(Failure::usage(message).help("give the plugin another name"));
     }
     let words = OwnWords::of(name, *lang, *kind);
+    let mut written = Vec::new();
     for (path, text) in files(*lang, *kind) {
+        written.push(path.display().to_string());
         let path = folder.join(path);
         write(&path, &words.filled(text))
             .with_context(|| format!("can't write {}", path.display()))?;
     }
     let shown = visible::line(name);
-    stdout::print(&format!(
-        "written: {shown}\nnext: {shown}/README.md says how it is tested and built\n"
-    ))?;
+    stdout::told(
+        *json,
+        &json!({ "folder": folder, "files": written }),
+        &format!("written: {shown}\nnext: {shown}/README.md says how it is tested and built\n"),
+    )?;
     Ok(SUCCESS)
 }
 

@@ -84,7 +84,7 @@ impl RunState {
 }
 
 /// A run in a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunInfo {
     /// Its id.
     pub id: String,
@@ -102,6 +102,8 @@ pub struct RunInfo {
     pub summary_json: Option<String>,
     /// How its rows ended: counted, not remembered, so true for a run that died as well.
     pub outcomes: OutcomeCounts,
+    /// What its rows cost in US dollars, where any says; read with them.
+    pub cost_usd: Option<f64>,
 }
 
 /// What was said when a run began, apart from what [`RunInfo`] has.

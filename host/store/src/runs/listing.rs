@@ -225,24 +225,31 @@ impl Store {
             };
         }
         if rows == Counting::Counted {
-            info.outcomes = self.outcomes(connection, key)?;
+            (info.outcomes, info.cost_usd) = self.row_sums(connection, key)?;
         }
         Ok(info)
     }
 
     /// Counted here and not by SQL, which would sort the run's rows first: half the time.
-    fn outcomes(&self, connection: &Connection, key: i64) -> Result<OutcomeCounts, StoreError> {
+    fn row_sums(
+        &self,
+        connection: &Connection,
+        key: i64,
+    ) -> Result<(OutcomeCounts, Option<f64>), StoreError> {
         let failed = |error| self.reading(error);
-        let question = "SELECT outcome FROM rows WHERE run = ?1";
+        let question = "SELECT outcome, cost_usd FROM rows WHERE run = ?1";
         let mut question = connection.prepare_cached(question).map_err(failed)?;
         let mut found = question.query([key]).map_err(failed)?;
-        let mut counts = OutcomeCounts::default();
+        let (mut counts, mut cost) = (OutcomeCounts::default(), None);
         while let Some(row) = found.next().map_err(failed)? {
             let word = row.get_ref(0).map_err(failed)?;
             let word = word.as_str().map_err(|error| failed(error.into()))?;
             counts.add(Outcome::from_word(word).ok_or_else(|| self.unreadable("outcome", word))?);
+            if let Some(usd) = row.get::<_, Option<f64>>(1).map_err(failed)? {
+                *cost.get_or_insert(0.0) += usd;
+            }
         }
-        Ok(counts)
+        Ok((counts, cost))
     }
 
     fn state(&self, word: &str) -> Result<RunState, StoreError> {
@@ -260,6 +267,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
         tags_json: row.get(6)?,
         summary_json: row.get(7)?,
         outcomes: OutcomeCounts::default(),
+        cost_usd: None,
     };
     Ok(Found {
         key: row.get(0)?,

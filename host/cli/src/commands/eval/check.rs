@@ -7,7 +7,7 @@ use runner_config::{FilesRead, LoadRequest};
 use runner_eval::prepare;
 use runner_eval::trust::Need;
 use runner_gateway::Exchanges;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::{Setting, shown_plan};
 use super::expected::expected;
@@ -15,7 +15,7 @@ use super::planned::{Planned, Unplanned, agreed_plan, consent, consented, masker
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, overrides, runtime};
-use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
+use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, Lock, TrustFlags};
 use crate::consent::{Asking, Consent, How, More, Purpose, Unseen, told};
 use crate::excerpt::Excerpts;
 use crate::exit::{SUCCESS, USAGE};
@@ -154,7 +154,11 @@ fn unasked(
 ///
 /// # Errors
 /// When the config or one of them can't be used.
-pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
+pub(in crate::commands) fn lock(arguments: &Lock, setting: &Setting) -> Result<u8, Failure> {
+    let Lock {
+        inputs: arguments,
+        json,
+    } = arguments;
     let request = requested(arguments, setting)?;
     let folders = request.folders();
     let consent = looked_at(arguments, setting, &folders)?;
@@ -162,7 +166,8 @@ pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result
     let planned = agreed_plan(request, inputs, setting, &consent, &mut known)?;
     let file = planned.lock.write(&planned.plugins)?;
     let shown = file.display().to_string();
-    stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
+    let text = format!("written: {}\n", visible::line(&shown));
+    stdout::told(*json, &json!({ "written": shown }), &text)?;
     Ok(SUCCESS)
 }
 

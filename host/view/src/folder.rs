@@ -22,7 +22,8 @@ use crate::site::{LookedUp, Site};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; \
     form-action 'none'; base-uri 'none'";
 /// What the list of those that did not pass is asked with.
-const NOT_PASSED: &str = "?verdict=failed&verdict=waiting&verdict=error&verdict=budget-exceeded&verdict=cancelled";
+const NOT_PASSED: &str =
+    "?verdict=failed&verdict=waiting&verdict=error&verdict=budget-exceeded&verdict=cancelled";
 
 /// Why there is no folder.
 #[derive(Debug, thiserror::Error)]

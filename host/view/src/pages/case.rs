@@ -9,6 +9,7 @@ use runner_store::{Annotation, Outcome, Row, RunHead, StoreError};
 use runner_telling::{figures, visible};
 use serde_json::{Map, Value};
 
+use super::run::matrix::by_people;
 use super::run_columns::title;
 use super::{badge, block, layout, line, name, pills, score};
 use crate::address::{Address, segment};
@@ -247,10 +248,11 @@ fn say(at: &str, address: &Address, row: &Row, said: &Annotation) -> Markup {
     html! {
         section aria-label="What people say" {
             h2 { "What people say" }
+            @if *said != Annotation::default() { div.printed { (by_people(said)) } }
             @if row.outcome == Outcome::Waiting { p.note { "This case waits for your verdict: a thumb, or a score from 0 to 1." } }
             form.say method="post" action=(action) {
                 input type="hidden" name="row" value=(row.row_id);
-                fieldset { legend.sr { "Thumb" } (thumb("up", Some(true), "+ good")) (thumb("down", Some(false), "− bad")) (thumb("none", None, "nothing")) }
+                fieldset { legend.sr { "Thumb" } (thumb("up", Some(true), "+ good")) (thumb("down", Some(false), "− bad")) (thumb("none", None, "no thumb")) }
                 label { span { "Score" } input type="number" step="any" name="score" value=(said.score.map(|it| it.to_string()).unwrap_or_default()); }
                 label { span { "Label" } input name="label" value=(said.label.as_deref().unwrap_or_default()); }
                 label { span { "Comment" } textarea name="comment" rows="3" { (said.comment.as_deref().unwrap_or_default()) } }

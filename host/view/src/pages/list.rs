@@ -81,7 +81,7 @@ pub(super) fn table(
     let runs = runs.into_iter().map(|run| listed(site, run));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
     Ok(html! {
-        form.actions #compare action="/compare" { button { "Compare what is ticked" } span.hint { "two runs, or one for its columns; keys " kbd { "x" } " and " kbd { "c" } } }
+        form.actions #compare action="/compare" { button { "Compare what is ticked" } span.hint { "two runs, or one for its columns" } }
         div.scroll tabindex="0" role="region" aria-label="Runs" {
             table.runs {
                 thead { tr {
@@ -94,7 +94,6 @@ pub(super) fn table(
                     th.n scope="col" { "Cost" }
                     th scope="col" { "When" }
                     th scope="col" { "State" }
-                    th scope="col" { span.sr { "Edit or delete" } }
                 } }
                 tbody { @for run in &runs { (row(run, ticked.contains(&&*run.run.id))) } }
             }
@@ -138,8 +137,8 @@ fn row(listed: &Listed, is_ticked: bool) -> Markup {
             td {
                 (state(run))
                 @for asked in asked.iter().filter(|it| !it.holds) { " " span.pill.bad { (asked.told) } }
+                (menu(run, &address))
             }
-            td { (menu(run, &address)) }
         }
     }
 }

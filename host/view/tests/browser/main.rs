@@ -14,7 +14,7 @@ use std::io::Write;
 use data_encoding::BASE64;
 use devtools::Browser;
 use runner_store::{LaneMoment, LaneSample, OpenOptions, RunEnd, RunStatus, Store};
-use runner_view::Viewer;
+use runner_view::{ReportExtras, Viewer};
 
 #[path = "../../examples/gallery/runs.rs"]
 mod runs;
@@ -257,6 +257,23 @@ fn axe() -> Option<String> {
     Some(std::fs::read_to_string(script).unwrap())
 }
 
+/// What axe finds on the page that is shown, with all of its parts open.
+fn barriers(browser: &mut Browser, axe: &str, name: &str, found: &mut Vec<String>) {
+    browser.eval("for (const it of document.querySelectorAll('details')) it.open = true");
+    browser.eval(&format!("{axe}; 0"));
+    for (width, dark) in [(1440, false), (1440, true), (360, false)] {
+        browser.look(width, dark);
+        let serious = browser.eval(
+            "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations \
+             .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
+             .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).slice(0, 3).join(' ; ')}`).join(' | '))",
+        );
+        if serious != "" {
+            found.push(format!("{name} at {width}, dark {dark}: {serious}"));
+        }
+    }
+}
+
 #[test]
 fn no_page_has_a_serious_barrier() {
     let (Some(mut tried), Some(axe)) = (tried(), axe()) else {
@@ -273,21 +290,85 @@ fn no_page_has_a_serious_barrier() {
     for (name, address) in pages(old, new) {
         browser.open(&format!("{root}{address}"));
         browser.wait("!document.querySelector('[data-load], [data-again]')");
-        browser.eval("for (const it of document.querySelectorAll('details')) it.open = true");
-        browser.eval(&format!("{axe}; 0"));
-        for (width, dark) in [(1440, false), (1440, true), (360, false)] {
-            browser.look(width, dark);
-            let serious = browser.eval(
-                "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations \
-                 .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
-                 .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).slice(0, 3).join(' ; ')}`).join(' | '))",
+        barriers(browser, &axe, name, &mut found);
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The page of a run in one file, and its pages as a folder, are the viewer's; what is around them is not.
+#[test]
+fn no_file_has_a_serious_barrier() {
+    let (Some(mut tried), Some(axe)) = (tried(), axe()) else {
+        return;
+    };
+    let Tried {
+        browser,
+        store,
+        new,
+        ..
+    } = &mut tried;
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = std::fs::File::create(folder.path().join("report.html")).unwrap();
+    runner_view::report(store.clone(), new, &ReportExtras::default(), &mut file).unwrap();
+    let mut write = |name: &str, content: &[u8]| {
+        let path = folder.path().join("pages").join(name);
+        std::fs::create_dir_all(path.parent().unwrap())?;
+        std::fs::write(path, content)
+    };
+    runner_view::folder(store.clone(), new, &mut write).unwrap();
+    let mut found = Vec::new();
+    for name in [
+        "report.html",
+        // Another part of a page that is open would be no new page.
+        "report.html?case#2-0",
+        "pages/index.html",
+        "pages/not-passed.html",
+        "pages/config.html",
+        "pages/agreement.html",
+        "pages/cases/2-0.html",
+    ] {
+        browser.open(&format!("file://{}/{name}", folder.path().display()));
+        barriers(browser, &axe, name, &mut found);
+        for width in WIDTHS {
+            browser.look(width, false);
+            let over = browser.eval("document.documentElement.scrollWidth - innerWidth");
+            assert!(
+                over.as_f64().unwrap() <= 0.0,
+                "{name} is wider than {width}: {over}"
             );
-            if serious != "" {
-                found.push(format!("{name} at {width}, dark {dark}: {serious}"));
-            }
+            keep_picture(
+                browser,
+                &format!("{}-{width}", name.replace(['/', '#', '?'], "-")),
+            );
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// `x` ticks the run that is stood on, `c` compares; of three that are ticked two are to be chosen.
+#[test]
+fn runs_are_ticked_and_compared_by_keys() {
+    let Some(mut tried) = tried() else { return };
+    let Tried { browser, store, .. } = &mut tried;
+    runs::fill(store, "run-2", "Hotel assistant", 2, 12).unwrap();
+    browser.eval("location.reload()");
+    browser.wait(
+        "document.readyState === 'complete' && document.querySelectorAll('.row').length === 3",
+    );
+    for key in ["j", "x", "j", "x", "j", "x", "c"] {
+        browser.press(key);
+    }
+    browser.wait("document.querySelector('h1')?.textContent === 'Choose two runs'");
+    assert_eq!(browser.eval("document.querySelectorAll('.row').length"), 3);
+    for width in WIDTHS {
+        browser.look(width, false);
+        keep_picture(browser, &format!("choose-{width}"));
+    }
+    for key in ["j", "j", "x", "j", "x", "k", "x", "x", "c"] {
+        browser.press(key);
+    }
+    browser.wait("document.querySelector('h1')?.textContent === 'Comparison'");
+    assert_eq!(browser.complaints, [] as [String; 0]);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn pass_rate(
     scores: &Markup,
 ) -> Markup {
     let (change, low, high) = pairs.change();
-    let points = |share: f64| format!("{:+.1}", share * 100.0);
+    let points = |share: f64| format!("{:+.1}", share * 100.0).replace('-', "−");
     let class = class(pairs.p_value(), change);
     html! {
         tr {

@@ -17,12 +17,15 @@ pub(crate) struct Repeats {
     pub(crate) pass_hat: f64,
 }
 
+/// Those of all columns, and of each that has some.
+pub(crate) type OfColumns = (Repeats, Vec<(u32, Repeats)>);
+
 /// How often a test ran, and passed.
 type Ran = (u64, u64);
 
 impl Repeats {
-    /// Of all columns, and of each that has some; of a run whose lookup is ready.
-    pub(crate) fn of(store: &Store, id: &str) -> Result<(Self, Vec<(u32, Self)>), StoreError> {
+    /// Of a run whose lookup is ready.
+    pub(crate) fn of(store: &Store, id: &str) -> Result<OfColumns, StoreError> {
         let mut groups: HashMap<(u32, u64), Ran> = HashMap::new();
         store.contents(id, |case| {
             if let Some(repeats) = case.repeats.filter(|_| case.outcome != Outcome::Cancelled) {

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::facts;
+use crate::repeats::{OfColumns, Repeats};
 use crate::sums::Sums;
 
 /// How long a page waits for a lookup.
@@ -74,6 +75,7 @@ pub(crate) struct Site {
     pub(crate) store: Store,
     sums: Kept<Arc<Sums>>,
     metrics: Kept<Arc<Metrics>>,
+    repeats: Kept<Arc<OfColumns>>,
     looked_up: Kept<()>,
     making: Mutex<HashMap<String, Making>>,
 }
@@ -84,6 +86,7 @@ impl Site {
             store,
             sums: Kept::default(),
             metrics: Kept::default(),
+            repeats: Kept::default(),
             looked_up: Kept::default(),
             making: Mutex::default(),
         }
@@ -121,6 +124,7 @@ impl Site {
     pub(crate) fn forget(&self, id: &str) {
         lock(&self.sums).remove(id);
         lock(&self.metrics).remove(id);
+        lock(&self.repeats).remove(id);
         lock(&self.looked_up).remove(id);
     }
 
@@ -135,6 +139,18 @@ impl Site {
             let metrics = self.store.metrics(&run.id, names, columns);
             metrics.map(Arc::new)
         })
+    }
+
+    /// How often the repeats of a run whose lookup is ready came out the same.
+    pub(crate) fn repeats(&self, run: &RunInfo) -> Result<Arc<OfColumns>, StoreError> {
+        kept(&self.repeats, run, || {
+            Repeats::of(&self.store, &run.id).map(Arc::new)
+        })
+    }
+
+    /// The metrics of a run, if they were added up before.
+    pub(crate) fn known_metrics(&self, run: &RunInfo) -> Option<Arc<Metrics>> {
+        known(&self.metrics, run)
     }
 
     /// Brings the lookup of a run up to date, or says how far that is.

@@ -43,12 +43,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
     } else {
         later(&format!("{at}/figures"), "Adding up…")
     };
-    let asked = address.wanted.error.is_some() || address.wanted.metric.is_some();
-    let offered = if small || asked {
-        Offered::of(site, &run)
-    } else {
-        Offered::default()
-    };
+    let offered = Offered::of(site, &run, small, &address);
     let matrix = match waiting {
         Some(note) => note,
         None => matrix::render(site, &run, &columns, &address, sums.as_deref())?,

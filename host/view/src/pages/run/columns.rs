@@ -35,13 +35,14 @@ fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
     if site.look_up(run) != Ok(LookedUp::Ready) {
         return Ok(html! {});
     }
-    let (all, columns) = Repeats::of(&site.store, &run.id)?;
+    let repeats = site.repeats(run)?;
+    let (all, columns) = &*repeats;
     let share = |it: &Repeats| figures::share(it.pass_hat);
     Ok(html! {
         @if all.tests > 0 {
             p {
                 "Repeats: " (figures::count(all.flaky)) " of " (figures::counted(all.tests, "test", "tests")) " flaky; "
-                "pass^" (all.k) " " (share(&all)) ", the share that passes " (all.k) " times in a row"
+                "pass^" (all.k) " " (share(all)) ", the share that passes " (all.k) " times in a row"
                 @if columns.len() > 1 {
                     " (" @for (at, (column, of)) in columns.iter().enumerate() { @if at > 0 { ", " } "column " (column) ": " (share(of)) } ")"
                 }

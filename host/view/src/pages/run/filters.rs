@@ -14,21 +14,25 @@ use crate::site::{Column, LookedUp, Site};
 const KINDS: u32 = 30;
 
 /// What a run has of what can be asked for.
-#[derive(Default)]
 pub(super) struct Offered {
     kinds: Vec<(String, u64)>,
     metrics: Vec<String>,
 }
 
 impl Offered {
-    /// Of this run, if its lookup is ready; what can't be read is not offered.
-    pub(super) fn of(site: &Arc<Site>, run: &RunInfo) -> Self {
-        if site.look_up(run) != Ok(LookedUp::Ready) {
-            return Self::default();
-        }
-        let metrics = columns::named(site, run).ok();
+    /// Of a small run all of it; of a large one the kinds of errors where they are asked for, and the metrics once
+    /// they are added up. What can't be read is not offered.
+    pub(super) fn of(site: &Arc<Site>, run: &RunInfo, is_small: bool, address: &Address) -> Self {
+        let looks = is_small || address.wanted.error.is_some();
+        let is_ready = looks && site.look_up(run) == Ok(LookedUp::Ready);
+        let kinds = is_ready.then(|| site.store.errors(&run.id, KINDS).unwrap_or_default());
+        let metrics = if is_small && is_ready {
+            columns::named(site, run).ok()
+        } else {
+            site.known_metrics(run)
+        };
         Self {
-            kinds: site.store.errors(&run.id, KINDS).unwrap_or_default(),
+            kinds: kinds.unwrap_or_default(),
             metrics: metrics
                 .iter()
                 .flat_map(|it| it.sums.keys().cloned())

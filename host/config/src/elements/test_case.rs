@@ -197,17 +197,14 @@ impl<'a> TestReader<'a> {
                 .get(key)
                 .map(|names| providers::filter(&names, self.reading))
         };
-        let vars = self.variables(entry, form);
-        let multiplied = entry.origin.is_data().then(|| {
-            let axes = Axes::new(&vars, &self.vars.files(), true);
-            Multiplied::by(&axes, &options)
-        });
+        let vars = self.vars.of_test(entry, form == Form::InTestFile);
+        let multiplied = Multiplied::by(&vars, &self.vars.files(), (&options, entry.origin));
         Some(Draft {
             code: self.code(entry),
             description: entry
                 .get("description")
                 .and_then(|text| text.want_text(findings)),
-            vars,
+            vars: vars.values,
             checks: entry
                 .get("assert")
                 .map(|list| self.assertions.list(&list))
@@ -219,7 +216,7 @@ impl<'a> TestReader<'a> {
             affixes_are_data: has_affix && entry.origin.is_data(),
             timeout,
             data: entry.origin.data_file().cloned(),
-            multiplied: multiplied.unwrap_or_default(),
+            multiplied,
             judges,
             nameless,
             own: self.own_answer(entry),
@@ -233,28 +230,6 @@ impl<'a> TestReader<'a> {
     /// The judges that `--grader` names.
     pub(crate) fn judge(&self, grader: &str) -> Judges {
         self.judges.by_flag(grader, self.reading)
-    }
-
-    fn variables(&self, entry: &Entry<'_>, form: Form) -> Map<String, Value> {
-        let Some(vars) = entry.get("vars") else {
-            return Map::new();
-        };
-        let mut fields = vars.fields();
-        if let Some((name, value)) = fields.find(|(name, _)| name.starts_with("__expected")) {
-            let message = format!("'{name}' is a column of CSV files, not a variable");
-            let help = "as a variable it checks nothing; write `assert` beside `vars`";
-            (self.reading.findings).error_help(value.at(), message, help);
-        }
-        let options = entry.get("options");
-        match options.and_then(|options| options.get(test_options::RAW_VARS)) {
-            Some(raw) if raw.node.json() == Value::Bool(true) => {
-                vars.want_map(self.reading.findings).unwrap_or_default()
-            }
-            _ => {
-                let own = entry.file.parent().filter(|_| form == Form::InTestFile);
-                self.vars.read(&vars, own)
-            }
-        }
     }
 
     fn own_answer(&self, entry: &Entry<'_>) -> OwnAnswer {
@@ -439,6 +414,7 @@ impl Draft {
         };
         Draft {
             description: draft.description.or_else(|| self.description.clone()),
+            multiplied: self.multiplied.under(draft.multiplied, &draft.vars),
             vars: over(&self.vars, draft.vars),
             checks: defaults.iter().cloned().chain(draft.checks).collect(),
             threshold: draft.threshold.or(self.threshold),
@@ -448,7 +424,6 @@ impl Draft {
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
             timeout: self.timeout.under(draft.timeout),
             data: draft.data.or_else(|| self.data.clone()),
-            multiplied: self.multiplied.under(draft.multiplied),
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),

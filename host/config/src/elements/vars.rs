@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use super::code;
 use super::code::Use;
 use super::programs::program;
 use super::reading::Reading;
+use super::test_options;
 use crate::model::{Origin, Position};
 use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;
@@ -47,6 +49,26 @@ impl VarCollector {
     /// The files that were named.
     pub(crate) fn into_files(self) -> VarFiles {
         self.files.into_inner()
+    }
+}
+
+/// Variables that were read.
+#[derive(Debug, Default)]
+pub(crate) struct ReadVars {
+    pub(crate) values: Map<String, Value>,
+    /// Those of them that are a data file's word.
+    pub(crate) of_data: BTreeSet<String>,
+}
+
+impl ReadVars {
+    /// Sets one; the later one counts.
+    fn insert(&mut self, name: &str, value: Value, origin: &Origin) {
+        if origin.is_data() {
+            self.of_data.insert(name.to_owned());
+        } else {
+            self.of_data.remove(name);
+        }
+        self.values.insert(name.to_owned(), value);
     }
 }
 
@@ -102,10 +124,37 @@ impl<'a> VarReader<'a> {
         }
     }
 
+    /// Reads the variables of a test, or of a part of one. Those of a file of tests name files of variables relative to it.
+    pub(crate) fn of_test(&self, entry: &Entry<'_>, is_in_file: bool) -> ReadVars {
+        let Some(vars) = entry.get("vars") else {
+            return ReadVars::default();
+        };
+        let mut fields = vars.fields();
+        if let Some((name, value)) = fields.find(|(name, _)| name.starts_with("__expected")) {
+            let message = format!("'{name}' is a column of CSV files, not a variable");
+            let help = "as a variable it checks nothing; write `assert` beside `vars`";
+            (self.reading.findings).error_help(value.at(), message, help);
+        }
+        let options = entry.get("options");
+        match options.and_then(|options| options.get(test_options::RAW_VARS)) {
+            Some(raw) if raw.node.json() == Value::Bool(true) => {
+                let values = vars.want_map(self.reading.findings);
+                ReadVars {
+                    values: values.unwrap_or_default(),
+                    ..ReadVars::default()
+                }
+            }
+            _ => {
+                let own = entry.file.parent().filter(|_| is_in_file);
+                self.read(&vars, own)
+            }
+        }
+    }
+
     /// Reads `vars`, environment templates filled in. Files of variables are relative to `base`,
     /// where that is not the config's folder.
-    pub(crate) fn read(&self, entry: &Entry<'_>, base: Option<&Path>) -> Map<String, Value> {
-        let mut vars = Map::new();
+    fn read(&self, entry: &Entry<'_>, base: Option<&Path>) -> ReadVars {
+        let mut vars = ReadVars::default();
         match &entry.node.kind {
             Kind::Map(_) => self.fields(entry, &mut vars),
             Kind::Text(_) => self.file(entry, base, &mut vars),
@@ -117,15 +166,15 @@ impl<'a> VarReader<'a> {
         vars
     }
 
-    fn fields(&self, entry: &Entry<'_>, vars: &mut Map<String, Value>) {
+    fn fields(&self, entry: &Entry<'_>, vars: &mut ReadVars) {
         for (name, value) in entry.fields() {
             self.values(&value);
-            vars.insert(name.to_owned(), self.keyed(value.node.json()));
+            vars.insert(name, self.keyed(value.node.json()), value.origin);
         }
     }
 
     /// Reads a file (or pattern) with a map of variables; later ones win.
-    fn file(&self, entry: &Entry<'_>, base: Option<&Path>, vars: &mut Map<String, Value>) {
+    fn file(&self, entry: &Entry<'_>, base: Option<&Path>, vars: &mut ReadVars) {
         let findings = self.reading.findings;
         let Some(text) = entry.text() else {
             return entry.mismatch(findings, "the path of a YAML or JSON file");

@@ -63,9 +63,8 @@ pub struct DataFile {
 
 impl DataFile {
     /// The folder whose files its rows may name, if they may name any.
-    pub(crate) fn folder(&self, cwd: &Path) -> Option<PathBuf> {
-        let file = cwd.join(&self.shown);
-        file.parent().filter(|_| !self.is_mixed).map(Path::to_owned)
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.real.parent().filter(|_| !self.is_mixed)
     }
 }
 

@@ -144,7 +144,7 @@ impl Files {
             Origin::Person => return None,
             Origin::Config | Origin::Vouched => self.cwd.join(&self.root),
             // Everything lies outside what is no folder.
-            Origin::Data(file) => file.folder(&self.cwd).unwrap_or_else(|| file.real.clone()),
+            Origin::Data(file) => file.folder().unwrap_or(&file.real).to_owned(),
         };
         let path = tidy(&self.cwd.join(shown));
         if is_too_long(&path) {
@@ -190,21 +190,6 @@ impl Files {
             There::Nothing
         } else {
             there
-        }
-    }
-
-    /// The rights of a data file.
-    pub(crate) fn data(&self, shown: &Path) -> Origin {
-        Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
-    }
-
-    /// The rights of a file that somebody names for what it holds: data stays data, and no person's file is more than
-    /// the config.
-    pub(crate) fn origin_of(&self, path: &Path, holds: FileContents, named_by: &Origin) -> Origin {
-        match named_by {
-            Origin::Data(_) | Origin::Vouched => named_by.clone(),
-            Origin::Person | Origin::Config if holds.are_data(path) => self.data(path),
-            Origin::Person | Origin::Config => Origin::Config,
         }
     }
 

@@ -12,8 +12,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use crate::elements::test_options::repeat;
-use crate::model::{Findings, Position};
-use crate::plan::{Axes, weight};
+use crate::elements::vars::ReadVars;
+use crate::model::{Findings, Origin, Position};
+use crate::plan::{Axes, VarFiles, weight};
 
 /// Rows of the results that one row of a data file makes at most.
 const MOST: u64 = 10_000;
@@ -33,11 +34,21 @@ pub(super) struct Multiplied {
 }
 
 impl Multiplied {
-    /// Of a row of a data file, with these variables and options.
-    pub(super) fn by(axes: &Axes, options: &Map<String, Value>) -> Self {
+    /// Of a test with these variables and options, of which so much is a data file's word: all of a row, and what a
+    /// file of variables gives.
+    pub(super) fn by(
+        vars: &ReadVars,
+        files: &VarFiles,
+        (options, origin): (&Map<String, Value>, &Origin),
+    ) -> Self {
+        if !origin.is_data() && vars.of_data.is_empty() {
+            return Self::default();
+        }
+        let axes = Axes::new(&vars.values, files, true);
+        let is_data = |name: &&str| origin.is_data() || vars.of_data.contains(*name);
         Self {
-            vars: axes.names().map(str::to_owned).collect(),
-            repeats: repeat(options).is_some(),
+            vars: axes.names().filter(is_data).map(str::to_owned).collect(),
+            repeats: origin.is_data() && repeat(options).is_some(),
             of_scenario: None,
         }
     }
@@ -47,9 +58,10 @@ impl Multiplied {
         self.of_scenario = Some(made);
     }
 
-    /// Of a test that lies over this one.
-    pub(super) fn under(&self, mut over: Self) -> Self {
-        over.vars.extend(self.vars.iter().cloned());
+    /// Of a test that lies over this one, with these variables of its own.
+    pub(super) fn under(&self, mut over: Self, own: &Map<String, Value>) -> Self {
+        let stay = self.vars.iter().filter(|name| !own.contains_key(*name));
+        over.vars.extend(stay.cloned());
         Self {
             vars: over.vars,
             repeats: self.repeats || over.repeats,

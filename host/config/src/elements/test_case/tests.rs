@@ -318,6 +318,41 @@ fn a_row_of_a_data_file_multiplies_itself_within_bounds() {
     }
 }
 
+/// A file of variables that is no YAML is data, wherever it is named. What the config says over it is the config's.
+#[test]
+fn what_a_file_of_variables_multiplies_is_bounded_like_a_row() {
+    let items: Vec<String> = (0..101).map(|item| item.to_string()).collect();
+    let values = json!({ "a": items, "b": items }).to_string();
+    let named = |rest: &str| {
+        Folder::new(&format!(
+            "prompts: ['{{{{a}}}}']\nproviders: [echo]\n{rest}"
+        ))
+        .file("v.json", &values)
+        .file("v.yaml", &values)
+    };
+    for rest in [
+        "tests: [{ vars: file://v.json }]",
+        "defaultTest: { vars: file://v.json }\ntests: [{ vars: { c: 1 } }]",
+        "scenarios: [{ config: [{ vars: file://v.json }], tests: [{ vars: { c: 1 } }] }]",
+    ] {
+        let problems = named(rest).problems();
+        let said = problems
+            .first()
+            .is_some_and(|it| it.contains("make 10201 rows of the results"));
+        assert!(said, "{rest}: {problems:?}");
+        assert_eq!(
+            named(&rest.replace("json", "yaml")).plan().row_count(),
+            10_201,
+            "{rest}"
+        );
+    }
+    let own = format!(
+        "defaultTest: {{ vars: file://v.json }}\ntests: [{{ vars: {{ b: {} }} }}]",
+        json!(items)
+    );
+    assert_eq!(named(&own).plan().row_count(), 10_201);
+}
+
 /// Each row keeps its variables: one of 1 MB filled the disk with 16 GB.
 #[test]
 fn the_rows_that_one_row_makes_keep_no_more_than_so_much() {

@@ -92,6 +92,36 @@ fn a_row_of_data_may_name_no_more_after_a_hook_than_before() {
     );
 }
 
+/// What a hook hands back names the files that the config named, which nobody has read yet.
+#[test]
+fn files_that_are_named_after_a_hook_are_whose_they_were() {
+    let row = json!({ "q": "file:///etc/hostname" });
+    let folder = Folder::new(
+        "prompts: ['{{n}}']\nproviders: [echo]\nextensions: ['file://h.js:beforeAll']\n\
+         scenarios: [file://s.json]\ntests: [{ vars: file://v.json }]",
+    )
+    .file("v.json", row.to_string())
+    .file(
+        "s.json",
+        json!({ "config": [{}], "tests": [{ "vars": row }] }).to_string(),
+    )
+    .code("h.js", |arguments| {
+        let mut context = arguments[0].1.clone();
+        context["suite"]["tests"][0]["metadata"] = json!({ "run": "nightly" });
+        let own = json!({ "config": [{}], "tests": [{ "vars": { "n": 1 } }] });
+        let scenarios = &mut context["suite"]["scenarios"];
+        scenarios.as_array_mut().expect("a list").push(own);
+        Ok(Some(context))
+    });
+    let requests = folder.requests();
+    let asked = |file: &str| {
+        requests
+            .iter()
+            .any(|it| it.starts_with(file) && it.ends_with("read the file /etc/hostname"))
+    };
+    assert!(asked("v.json:") && asked("s.json:"), "{requests:?}");
+}
+
 /// A row's words would have the rights of the config, wherever a hook puts them.
 #[test]
 fn what_a_hook_makes_of_rows_for_the_config_is_asked_for() {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::has_extension;
+use super::{Files, has_extension, real, tidy};
+use crate::model::Origin;
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,32 @@ impl FileContents {
             Self::Config | Self::Providers | Self::Prompts | Self::Vouched => false,
             Self::Generator => true,
             Self::Tests => !has_extension(path, &["yaml", "yml"]),
+        }
+    }
+}
+
+impl Files {
+    /// The rights of a data file.
+    pub(crate) fn data(&self, shown: &Path) -> Origin {
+        Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
+    }
+
+    /// The rights of a file that somebody names for what it holds. No person's file is more than the config, and
+    /// what is vouched for vouches for no other file.
+    pub(crate) fn origin_of(&self, path: &Path, holds: FileContents, named_by: &Origin) -> Origin {
+        match named_by {
+            Origin::Data(namer) if holds.are_data(path) => {
+                // A file of its own, with no right that whoever names it has not.
+                let own = self.data(path).part(namer.part);
+                match self.beyond(path, named_by) {
+                    Some(_) => own.nameless(),
+                    None => own,
+                }
+            }
+            Origin::Data(_) => named_by.clone(),
+            _ if holds.are_data(path) => self.data(path),
+            Origin::Vouched => Origin::Vouched,
+            Origin::Person | Origin::Config => Origin::Config,
         }
     }
 }

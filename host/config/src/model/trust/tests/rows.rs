@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Origin, data};
+use super::{Folder, Origin, data};
 
 /// What the person is asked for where a row has this webhook.
 fn asked(value: &str) -> Vec<String> {
@@ -63,4 +63,56 @@ fn names_that_are_no_text_are_told_apart() {
     };
     assert_eq!(of(b"a\xff"), of(b"a\xff"));
     assert_ne!(of(b"a\xff"), of(b"a\xfe"));
+}
+
+/// Whoever vouches for a file vouches for none that it names; and rows that name a file make it no more than it is, nor
+/// than they are.
+#[test]
+fn a_data_file_is_its_own_whoever_names_it() {
+    let row = |name: &str| json!({ "vars": { "q": format!("file://{name}") } }).to_string();
+    let folder = |tests: &str, named: &str, row: &str| {
+        Folder::new(&format!("prompts: [p]\nproviders: [echo]\ntests: {tests}"))
+            .file("a.json", json!([format!("file://{named}")]).to_string())
+            .file("a.yaml", format!("- file://{named}"))
+            .file(
+                "deep/a.json",
+                json!([format!("file://{named}")]).to_string(),
+            )
+            .file(named, row)
+            .file("pay.txt", "x")
+            .file("data/in.txt", "x")
+    };
+    let vouched = |file: &str| format!("[{{ path: 'file://{file}', trust: config }}]");
+    for tests in [
+        vouched("a.json"),
+        vouched("a.yaml"),
+        "file://a.json".to_owned(),
+        "file://a.yaml".to_owned(),
+    ] {
+        let asked = |name: &str| folder(&tests, "data/b.jsonl", &row(name)).requests();
+        assert_eq!(asked("data/in.txt"), [""; 0], "{tests}");
+        let beyond = asked("pay.txt");
+        let expected = "data/b.jsonl:1:14: vars.q: read the file";
+        assert!(
+            beyond.len() == 1 && beyond[0].starts_with(expected),
+            "{tests}: {beyond:?}"
+        );
+    }
+    // Agreed to or not, a file beyond the folder of who names it may name nothing.
+    let asked = folder("file://deep/a.json", "data/b.jsonl", &row("data/in.txt")).requests();
+    assert_eq!(asked.len(), 2, "{asked:?}");
+}
+
+/// A link is what it leads to.
+#[cfg(unix)]
+#[test]
+fn rows_behind_a_link_have_the_folder_of_the_file() {
+    let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: file://latest.jsonl")
+        .file(
+            "data/b.jsonl",
+            json!({ "vars": { "q": "file://pay.txt" } }).to_string(),
+        )
+        .file("pay.txt", "x");
+    std::os::unix::fs::symlink("data/b.jsonl", folder.path().join("latest.jsonl")).expect("a link");
+    assert_eq!(folder.requests().len(), 1);
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use runner_config::{FormerCase, FormerCases};
-use runner_store::Store;
+use runner_store::{Outcome, Store};
 use runner_view::pairing;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -31,6 +31,8 @@ struct FormerRow {
     success: bool,
     #[serde(default)]
     failure_reason: u8,
+    #[serde(default)]
+    outcome: Option<String>,
     #[serde(default)]
     vars: Map<String, Value>,
     #[serde(default)]
@@ -89,9 +91,10 @@ pub(crate) fn read(
 /// Keeps a row if it is meant.
 fn take(row: FormerRow, wanted: Wanted, cases: &mut FormerCases) {
     let is_error = row.failure_reason == ERROR;
+    let waits = row.outcome.as_deref() == Some(Outcome::Waiting.as_str());
     let is_meant = match wanted {
         Wanted::NotPassed | Wanted::Test(_) => true,
-        Wanted::Failed => !is_error,
+        Wanted::Failed => !is_error && !waits,
         Wanted::Errors => is_error,
     };
     if is_meant && !row.success {
@@ -158,7 +161,15 @@ mod tests {
 
     #[test]
     fn rows_come_from_files_of_both_kinds() -> anyhow::Result<()> {
-        let rows = [row(true, 0), row(false, 1), row(false, 2), row(false, 2)];
+        let mut waits = row(false, 1);
+        waits["outcome"] = json!("waiting");
+        let rows = [
+            row(true, 0),
+            row(false, 1),
+            waits,
+            row(false, 2),
+            row(false, 2),
+        ];
         let document = json!({ "evalId": "e", "results": { "version": 3, "results": rows, "stats": {} }, "config": {} });
         let (_keep, cwd) = file("r.json", &document.to_string())?;
         let lines = rows.each_ref().map(ToString::to_string).join("\n\n");
@@ -166,7 +177,7 @@ mod tests {
         for name in ["r.json", "r.jsonl"] {
             let counts = [Wanted::NotPassed, Wanted::Failed, Wanted::Errors]
                 .map(|wanted| count(wanted, name, &cwd));
-            assert_eq!(counts, [Ok(3), Ok(1), Ok(2)], "{name}");
+            assert_eq!(counts, [Ok(4), Ok(1), Ok(2)], "{name}");
         }
         Ok(())
     }

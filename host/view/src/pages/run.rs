@@ -107,7 +107,9 @@ fn head(
 /// How it stands, what it took, and whether it came to what was asked of it.
 pub(super) fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums>) -> Markup {
     let took = left.duration().map(figures::duration);
-    let cost = sums.and_then(|sums| sums.all.cost).map(figures::dollars);
+    // While it goes on, what it costs grows beside its progress.
+    let paid = sums.filter(|_| !is_running(run)).and_then(|it| it.all.cost);
+    let cost = paid.map(figures::dollars);
     let asked = sums.map(|sums| {
         let total = planned.max(sums.all.total());
         left.asked(sums.all.of_outcome(Outcome::Passed), total)

@@ -3,8 +3,8 @@
 //!
 //! What is measured and how stands in `tests/examples/bench.rs` (cost of a case),
 //! `tests/examples/allocations.rs` (how often it takes memory), `tests/examples/lanes.rs` (use of a
-//! quota) and, for the scheduler alone, `host/scheduler/examples/overhead.rs`; this builds what they
-//! need.
+//! quota), `host/view/examples/million` (what the viewer takes for a run of a million cases) and, for the
+//! scheduler alone, `host/scheduler/examples/overhead.rs`; this builds what they need.
 
 use crate::place::Place;
 use crate::plugins;
@@ -13,10 +13,11 @@ use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
 /// The programs that measure, and what they are given.
-const MEASURES: [(&str, &[&str]); 4] = [
+const MEASURES: [(&str, &[&str]); 5] = [
     ("overhead", &[]),
     ("bench", &[]),
     ("lanes", &["--runs", "1"]),
+    ("million", &[]),
     // Last: it fails where a case takes more than it did.
     ("allocations", &[]),
 ];

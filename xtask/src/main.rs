@@ -53,8 +53,9 @@ usage: cargo xtask <command>
   bench [MEASURE [ARGUMENT…]]
                       measure what admission costs (overhead), and whole runs of the program:
                       CPU a case and distance to the ideal (bench), use of a quota (lanes), how
-                      often a case takes memory, which may not grow (allocations, which needs
-                      heaptrack; with --write what is counted is what it may take)
+                      long the viewer takes for a million cases (million), how often a case
+                      takes memory, which may not grow (allocations, which needs heaptrack;
+                      with --write what is counted is what it may take)
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED
                       the scheduler against a clairvoyant client, in simulation: the score
                       table; put into the crate's README; one run, event by event
@@ -64,7 +65,8 @@ usage: cargo xtask <command>
   fuzz [TARGET] [--seconds N] [--seed S]
                       inputs that nobody would write, against everything that reads what
                       strangers wrote; each target for a minute unless told otherwise
-  nightly [--hours N] crates and dist; fuzz for so long, one unless told otherwise; soak
+  nightly [--hours N] crates and dist; fuzz for so long, one unless told otherwise;
+                      bench million; soak
   mutants [--file F] [--shard I/N]
                       one mistake at a time in the pure modules, which a unit test has to
                       notice; for all an hour or two after the first build

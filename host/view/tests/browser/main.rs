@@ -15,6 +15,7 @@ use data_encoding::BASE64;
 use devtools::Browser;
 use runner_store::{LaneMoment, LaneSample, OpenOptions, RunEnd, RunStatus, Store};
 use runner_view::{ReportExtras, Viewer};
+use serde_json::json;
 
 #[path = "../../examples/gallery/runs.rs"]
 mod runs;
@@ -177,6 +178,18 @@ fn pages(old: &str, new: &str) -> [(&'static str, String); 13] {
     ]
 }
 
+/// Checks that what is shown fits a sheet of A4.
+fn fits_paper(browser: &mut Browser, name: &str) {
+    browser.look(718, false);
+    browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
+    let over = browser.eval("document.documentElement.scrollWidth - innerWidth");
+    assert!(
+        over.as_f64().unwrap() <= 0.0,
+        "{name} is wider than paper: {over}"
+    );
+    browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "" }));
+}
+
 #[test]
 fn every_page_fits_every_width_and_nothing_is_refused() {
     let Some(mut tried) = tried() else { return };
@@ -213,6 +226,7 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
             );
             keep_picture(browser, &format!("{name}-{width}"));
         }
+        fits_paper(browser, name);
         assert_eq!(
             browser.eval(
                 "document.querySelectorAll('script:not([src]), iframe, main [onclick]').length"
@@ -341,6 +355,7 @@ fn no_file_has_a_serious_barrier() {
                 &format!("{}-{width}", name.replace(['/', '#', '?'], "-")),
             );
         }
+        fits_paper(browser, name);
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

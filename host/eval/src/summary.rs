@@ -102,6 +102,7 @@ impl Summary {
             "errors": self.all.errors,
             "budgetExceeded": self.all.budget_exceeded,
             "notRun": self.not_run(),
+            "cost": self.all.cost.map(Sum::value),
             "durationMs": self.duration.as_millis() as u64,
             "concurrency": self.concurrency,
             "throttled": self.throttled,

@@ -202,6 +202,26 @@ impl Store {
         read().map_err(|error| self.database().failed("read metrics", error))
     }
 
+    /// The names and values of metadata in the run with this id, the most frequent first, at most `limit`.
+    ///
+    /// # Errors
+    /// As [`Store::metrics`].
+    pub fn metadata(&self, id: &str, limit: u32) -> Result<Vec<(String, String)>, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let run = self.key(&connection, id)?;
+        self.attach_lookup(&connection, run)?;
+        let read = || {
+            let sql = "SELECT name, value FROM rows JOIN lookup.metadata USING (record) WHERE run = ?1 \
+                       GROUP BY name, value ORDER BY count(*) DESC, name, value LIMIT ?2";
+            let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let mut found = connection.prepare(sql)?;
+            found
+                .query_map((run, limit), row)?
+                .collect::<Result<_, _>>()
+        };
+        read().map_err(|error| self.database().failed("read metadata", error))
+    }
+
     /// The kinds of errors of the run with this id, the most frequent first, at most `limit`.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ SELECT key, id, created_at_ms, ended_at_ms, state,
        CASE WHEN octet_length(summary) <= 8000 THEN summary
             WHEN octet_length(summary) <= 1000000 AND json_valid(summary) THEN
                 json_object('total', summary ->> 'total', 'passed', summary ->> 'passed',
-                            'failed', summary ->> 'failed', 'waiting', summary ->> 'waiting', 'errors', summary ->> 'errors')
+                            'failed', summary ->> 'failed', 'waiting', summary ->> 'waiting', 'errors', summary ->> 'errors', 'cost', summary ->> 'cost')
             END
 FROM runs";
 

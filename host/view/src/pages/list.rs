@@ -162,7 +162,7 @@ fn menu(run: &RunInfo, address: &str) -> Markup {
     }
 }
 
-/// A large run that ended is told by what it left; its cost is known once somebody has opened it.
+/// A large run that ended is told by what it left.
 fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
     let left = Left::of(site, &run)?;
     let number = |name: &str| left.summary[name].as_u64();
@@ -179,7 +179,7 @@ fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
             failed,
             waiting: number("waiting").unwrap_or_default(),
             errors,
-            cost: None,
+            cost: left.summary["cost"].as_f64(),
             asked: left.asked(passed, planned),
             run,
         });

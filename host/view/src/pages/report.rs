@@ -284,9 +284,7 @@ impl Page {
 fn metrics(columns: &[Column], left: &Left, extras: &ReportExtras<'_>) -> Markup {
     let derived = left.derived();
     let is_derived = |name: &str| derived.iter().flatten().any(|it| it.0 == name);
-    let cell = |mean: &Option<f64>| {
-        mean.map_or_else(|| html! { "–" }, |mean| of_columns::drawn(mean, None))
-    };
+    let cell = |mean: &Option<f64>| mean.map(|mean| (mean, None));
     let named = extras.metrics.iter().filter(|it| !is_derived(it.0));
     let named = named.map(|(name, means)| (*name, means.iter().map(cell).collect()));
     let named: Vec<_> = named.collect();

@@ -109,6 +109,7 @@ fn a_person_finds_reads_and_grades_by_keys() {
     );
     browser.eval("document.querySelector('input[value=failed]').click(); document.querySelector('form.filters').requestSubmit()");
     browser.wait("location.search === '?verdict=failed' && document.querySelector('.count span') && !document.querySelector('[data-load]')");
+    browser.wait("['metrics', 'metadata'].every((it) => document.querySelector(`#${it} option`))");
     browser.press("j");
     browser.eval("document.querySelector('.at .case').click()");
     browser.wait("document.querySelector('form.say')");

@@ -103,6 +103,11 @@ fn a_run_is_renamed_and_deleted_where_it_is_listed() {
 fn conditions_offer_the_metrics_of_a_run_and_name_columns_apart() {
     let served = Served::new();
     let page = served.get("/runs/run-1");
+    // What turns a text around is not offered.
+    assert!(
+        page.contains("<datalist id=\"metadata\"></datalist>"),
+        "{page}"
+    );
     assert!(
         page.contains("<datalist id=\"metrics\"><option value=\"tone\"></option></datalist>"),
         "{page}"

@@ -354,7 +354,9 @@ fn a_list_has_the_beginnings_of_texts_and_one_run_is_told_whole() {
         }
         assert_eq!(
             runs[1].summary_json.as_deref(),
-            Some(r#"{"total":3,"passed":1,"failed":null,"waiting":null,"errors":null}"#)
+            Some(
+                r#"{"total":3,"passed":1,"failed":null,"waiting":null,"errors":null,"cost":null}"#
+            )
         );
     }
     for run in [

@@ -155,10 +155,13 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
     }
     let metrics = named(site, run)?;
     let shown = 0..columns.len().min(MOST_COLUMNS as usize) as u32;
-    let of = |sums: &BTreeMap<u32, (u64, f64)>| {
+    let of = |sums: &BTreeMap<u32, (u64, f64)>| -> Vec<Mean> {
         shown
             .clone()
-            .map(|it| mean(sums.get(&it).copied()))
+            .map(|it| {
+                let (count, sum) = sums.get(&it)?;
+                Some((sum / (*count).max(1) as f64, Some(*count)))
+            })
             .collect()
     };
     let named = metrics
@@ -179,11 +182,14 @@ pub(super) fn named(site: &Site, run: &RunInfo) -> Result<Arc<Metrics>, StoreErr
     site.metrics(run, MOST_METRICS, MOST_COLUMNS)
 }
 
-/// A row for each of these metrics, of which the cells are given, and for each that the config works out; there are
+/// The mean of a metric in a column, and of how many scores, where that is known.
+pub(in crate::pages) type Mean = Option<(f64, Option<u64>)>;
+
+/// A row for each of these metrics with its means, and for each that the config works out; there are
 /// `all` of the first kind.
 pub(in crate::pages) fn metrics_table(
     columns: &[Column],
-    named: &[(&str, Vec<Markup>)],
+    named: &[(&str, Vec<Mean>)],
     all: u64,
     left: &Left,
 ) -> Markup {
@@ -192,6 +198,8 @@ pub(in crate::pages) fn metrics_table(
     let mut seen = HashSet::new();
     worked.retain(|name| seen.insert(*name));
     let shown = columns.len().min(MOST_COLUMNS as usize);
+    let counts = named.iter().flat_map(|it| &it.1).flatten();
+    let most = counts.filter_map(|it| it.1).max().unwrap_or_default();
     let worked_out = |name: &str, column: usize| {
         let pairs = derived.get(column)?;
         pairs
@@ -210,7 +218,8 @@ pub(in crate::pages) fn metrics_table(
                     tbody {
                         @for (name, cells) in named.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) }
-                            @for cell in cells.iter().take(shown) { td.rate { (cell) } }
+                            @let best = best(cells);
+                            @for cell in cells.iter().take(shown) { td.rate { (drawn(*cell, best.as_deref(), most)) } }
                         } }
                         @for name in worked.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) " " small { "derived" } }
@@ -224,18 +233,42 @@ pub(in crate::pages) fn metrics_table(
     }
 }
 
-/// The mean of so many scores with this sum.
-fn mean(scores: Option<(u64, f64)>) -> Markup {
-    scores.map_or_else(
-        || html! { "–" },
-        |(count, sum)| drawn(sum / count.max(1) as f64, Some(count)),
-    )
+/// The highest mean of a row as it is shown, where not all are the same.
+fn best(cells: &[Mean]) -> Option<String> {
+    let means = || cells.iter().flatten().map(|it| it.0);
+    let shown = means().map(|it| format!("{it:.2}")).collect::<HashSet<_>>();
+    let highest = means().fold(f64::NEG_INFINITY, f64::max);
+    (shown.len() > 1).then(|| format!("{highest:.2}"))
 }
 
-/// A mean, of so many where that is known, as a bar and a number.
-pub(in crate::pages) fn drawn(mean: f64, of: Option<u64>) -> Markup {
+/// A mean as a bar and a number; of how many, where others are of many more.
+fn drawn(mean: Mean, best: Option<&str>, most: u64) -> Markup {
+    let Some((mean, of)) = mean else {
+        return html! { "–" };
+    };
+    let shown = format!("{mean:.2}");
     html! {
-        (bar(&format!("{mean:.2}"), &[(mean.clamp(0.0, 1.0), "mark")]))
-        span title=[of.map(|count| format!("mean of {}", figures::count(count)))] { (format!("{mean:.2}")) }
+        (bar(&shown, &[(mean.clamp(0.0, 1.0), "mark")]))
+        span title=[of.map(|count| format!("mean of {}", figures::count(count)))] {
+            @if best == Some(&*shown) { strong { (shown) } } @else { (shown) }
+        }
+        @if let Some(few) = of.filter(|count| count * 2 < most) { " " small { "of " (figures::count(few)) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_of_a_row_is_marked_where_columns_differ() {
+        let means = |all: &[f64]| -> Vec<Mean> { all.iter().map(|it| Some((*it, None))).collect() };
+        assert_eq!(best(&means(&[0.5, 0.75])).as_deref(), Some("0.75"));
+        assert_eq!(best(&means(&[0.501, 0.502])), None);
+        assert_eq!(best(&[None, Some((0.5, None))]), None);
+        let few = drawn(Some((0.75, Some(4))), Some("0.75"), 60).into_string();
+        assert!(few.contains("<strong>0.75</strong>") && few.contains("<small>of 4</small>"));
+        let many = drawn(Some((0.5, Some(40))), Some("0.75"), 60).into_string();
+        assert!(!many.contains("<strong") && !many.contains("<small"));
     }
 }

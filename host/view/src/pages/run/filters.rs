@@ -6,17 +6,19 @@ use maud::{Markup, html};
 use runner_store::{Between, Outcome, RunInfo};
 use runner_telling::figures;
 
+use super::super::line;
 use super::columns;
 use crate::address::{Address, ORDERS};
 use crate::site::{Column, LookedUp, Site};
 
-/// Kinds of errors that are offered.
+/// Kinds of errors, and values of metadata, that are offered.
 const KINDS: u32 = 30;
 
 /// What a run has of what can be asked for.
 pub(super) struct Offered {
     kinds: Vec<(String, u64)>,
     metrics: Vec<String>,
+    metadata: Vec<String>,
 }
 
 impl Offered {
@@ -31,12 +33,21 @@ impl Offered {
         } else {
             site.known_metrics(run)
         };
+        let metrics = metrics.iter().flat_map(|it| it.sums.keys().cloned());
+        let metadata = if is_small && is_ready {
+            site.store.metadata(&run.id, KINDS).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let pairs = metadata
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        // What would be shown otherwise than it is can't be chosen.
+        let is_plain = |text: &String| line(text) == *text;
         Self {
             kinds: kinds.unwrap_or_default(),
-            metrics: metrics
-                .iter()
-                .flat_map(|it| it.sums.keys().cloned())
-                .collect(),
+            metadata: pairs.filter(is_plain).collect(),
+            metrics: metrics.filter(is_plain).collect(),
         }
     }
 }
@@ -89,7 +100,8 @@ pub(super) fn form(at: &str, address: &Address, columns: &[Column], offered: &Of
                     label { span { "Metric" } input name="metric" list="metrics" value=(metric); }
                     datalist #metrics { @for name in &offered.metrics { option value=(name) {} } }
                     (between("its score", "metric", metric_bounds))
-                    label { span { "Metadata" } input name="metadata" placeholder="key=value" value=(metadata.unwrap_or_default()); }
+                    label { span { "Metadata" } input name="metadata" list="metadata" placeholder="key=value" value=(metadata.unwrap_or_default()); }
+                    datalist #metadata { @for pair in &offered.metadata { option value=(pair) {} } }
                     fieldset.hide {
                         legend { "Hide columns" }
                         @for (name, idx) in numbered {

@@ -306,7 +306,7 @@ fn every_command(told: &mut Told) {
 /// Commands that say nothing of a run, its config or its answers.
 const OF_NO_RUN: &str = "cache clear, completions, config schema, delete, explain, init, plugin add, \
                          plugin build, plugin docs, plugin inspect, plugin list, plugin new, \
-                         plugin remove, plugin verify, prices import";
+                         plugin remove, plugin verify, prices clear, prices import";
 
 /// Commands of the program that nobody listened to, and that are not known to say nothing.
 fn unheard(told: &Told) -> Vec<String> {

@@ -292,7 +292,8 @@ fn what_people_said_is_imported_into_its_run() {
             "test,column,thumb,score,label,comment\n0,0,up,,kind,\"so, so\"\n1,0,,0.25,,\n",
         )
         .file("wrong.csv", "test,column,thumb\n0,0,down\n7,0,up\n")
-        .file("unclear.csv", "test,column,score\n0,0,5\n");
+        .file("unclear.csv", "test,column,score\n0,0,5\n")
+        .file("said.json", r#"{"evalId":"latest","annotations":[]}"#);
     let evaluated = run.arg("eval").finish();
     evaluated.expect_code(100);
     let import = |arguments: &[&str]| evaluated.again().arg("import").args(arguments).finish();
@@ -312,6 +313,12 @@ fn what_people_said_is_imported_into_its_run() {
         refused.expect_code(2);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
+    // Whose verdicts it changes is not the file's to say.
+    assert!(
+        import(&["said.json"])
+            .stderr
+            .contains("--into latest said.json")
+    );
     let viewed = Viewed::of(&evaluated.again());
     let saved = viewed.page(&format!("/runs/{}/annotations.json", only_run(&viewed)));
     viewed.end().expect_code(0);
@@ -334,7 +341,7 @@ fn what_people_said_is_imported_into_its_run() {
     let back = evaluated
         .again()
         .file("annotations.json", changed.to_string());
-    back.args(["import", "annotations.json"])
+    back.args(["import", "--into", "latest", "annotations.json"])
         .finish()
         .expect_code(0);
     let after = shown();

@@ -1,9 +1,8 @@
 //! The plan: what a run will do, validated and ready to be walked.
 //!
-//! A [`Plan`] is small whatever it expands to: it holds the columns and the tests as written;
-//! the cases (test × repeat × variable combination × column) are made one at a time by
-//! [`Plan::cases`]. These are the data; how cases are made is in `cases`, how their text is made
-//! in `render`.
+//! A [`Plan`] is small whatever it expands to: it holds the columns and the tests as written; the cases
+//! (test × repeat × variable combination × column) are made one at a time by [`Plan::cases`]. These are
+//! the data; how cases are made is in `cases`, how their text is made in `render`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -361,13 +360,14 @@ pub struct Test {
     pub threshold: Option<f64>,
     /// `metadata`.
     pub metadata: Map<String, Value>,
-    /// `options`: `prefix`, `suffix`, `repeat`, …; unknown keys go to the provider.
+    /// `options`; unknown keys go to the provider.
     pub options: Map<String, Value>,
-    /// Whether templates in `options.prefix` and `options.suffix` see the config's `env`: they are
-    /// the config's words, not those of a row or of code.
+    /// Whether templates in `options.prefix` and `suffix` see the config's `env`: they are the config's words.
     pub affixes_see_env: bool,
     /// The data file of which it is a row.
     pub data: Option<Arc<DataFile>>,
+    /// That one, or a data file that variables of it come from: whose words are among its texts.
+    pub words_of: Option<Arc<DataFile>>,
     /// `options.timeoutMs`: over [`RunOptions::case_timeout`].
     pub timeout: TestTimeout,
     /// `provider`: asked instead of the columns' providers.

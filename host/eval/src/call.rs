@@ -71,7 +71,7 @@ pub(crate) struct CallScope {
 
 /// Whose input a case's plugins work on.
 pub(crate) fn input_of(case: &Case) -> InputOf {
-    let named = case.test.data.as_ref().map(|file| {
+    let named = case.test.words_of.as_ref().map(|file| {
         let mut hasher = DefaultHasher::new();
         file.shown.hash(&mut hasher);
         hasher.finish().max(1)

@@ -1,4 +1,4 @@
-//! How much of the results the rows of data files take.
+//! How much of the results the rows and variables of data files take.
 //!
 //! What a row says may be short and what is kept of it long: its templates fill in other values, its lists
 //! make many cases, and each of them keeps variables, prompt and answer. No look at the file tells. So it
@@ -34,7 +34,7 @@ impl DataRows {
 
     /// Counts the bytes that are kept of a case, if a data file made it.
     pub(crate) fn add(&self, case: &Case, bytes: usize) {
-        let Some(file) = &case.test.data else {
+        let Some(file) = &case.test.words_of else {
             return;
         };
         let mut taken = self.taken();
@@ -48,7 +48,7 @@ impl DataRows {
 
     /// Why a case may not begin, if the rows of its file have taken their share.
     pub(crate) fn refusal(&self, case: &Case) -> Option<TooMuch> {
-        let file = case.test.data.as_ref()?;
+        let file = case.test.words_of.as_ref()?;
         let taken = *self.taken().get(&file.real)?.get(&case.id.prompt_idx)?;
         (taken > self.most).then_some(TooMuch::Kept {
             gib: self.most >> 30,
@@ -72,7 +72,7 @@ mod tests {
     fn case_of(file: Option<&str>, column: u32) -> Case {
         let mut case = case("prompts: [p]\nproviders: [echo]");
         case.id.prompt_idx = column;
-        Arc::make_mut(&mut case.test).data = file.map(|file| {
+        Arc::make_mut(&mut case.test).words_of = file.map(|file| {
             Arc::new(DataFile {
                 shown: file.into(),
                 real: file.into(),

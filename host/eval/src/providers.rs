@@ -105,7 +105,7 @@ mod tests {
         let plan = crate::fixture::plan(
             "prompts: [p]\nproviders: [echo, { id: echo, label: slow }]\ntests: [{ vars: { a: 1 } }, \
              { assert: [{ type: llm-rubric, value: v, provider: slow }] }, \
-             { assert: [{ type: contains, value: v }, { type: assert-set, assert: [{ type: llm-rubric, value: v, provider: echo }] }] }]",
+             { assert: [{ type: equals, value: v }, { type: assert-set, assert: [{ type: llm-rubric, value: v, provider: echo }] }] }]",
         );
         let providers = Providers::of(&plan.columns, plan.judges.len());
         let shares: HashSet<ShareNumber> = plan.cases().map(|it| providers.share(&it)).collect();

@@ -104,8 +104,9 @@ impl Cache {
     }
 }
 
+/// Those without `checked` were kept before anybody had looked at their schemas.
 fn description_name(sha256: &str, track: &str) -> String {
-    format!("{sha256}-{track}.json")
+    format!("{sha256}-{track}.checked.json")
 }
 
 /// A component from code that was compiled elsewhere by this engine and came with the program.

@@ -5,7 +5,7 @@
 //! larger than a row of ours may be. What the texts mean is up to who asks.
 
 use std::cell::Cell;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
@@ -228,25 +228,32 @@ impl PromptfooFile {
         let failed = |error| self.failed(error);
         let mut statement = self
             .connection
-            .prepare(
-                "SELECT evals.id, created_at, coalesce(rows, 0) FROM evals
-                 LEFT JOIN (SELECT eval_id, count(*) AS rows FROM eval_results GROUP BY eval_id) ON eval_id = evals.id
-                 ORDER BY created_at, evals.id LIMIT ?1",
-            )
+            .prepare("SELECT id, created_at FROM evals ORDER BY created_at, id LIMIT ?1")
             .map_err(failed)?;
         let run = |row: &rusqlite::Row<'_>| {
             Ok(PromptfooRun {
                 id: text(row.get_ref(0)?).unwrap_or_default(),
                 created_at_ms: row.get_ref(1)?.as_i64_or_null().ok().flatten(),
-                rows: row.get::<_, i64>(2)?.unsigned_abs(),
+                rows: 0,
             })
         };
-        let (mut runs, mut listed) = (Vec::new(), HashSet::new());
+        let (mut runs, mut listed) = (Vec::new(), HashMap::new());
         for run in statement.query_map([MAX_RUNS], run).map_err(failed)? {
             let run = run.map_err(failed)?;
             self.count(run.id.len())?;
-            if listed.insert(run.id.clone()) {
+            if !listed.contains_key(&run.id) {
+                listed.insert(run.id.clone(), runs.len());
                 runs.push(run);
+            }
+        }
+        // Counted here: joined there, columns of other types are compared each with each.
+        let counts = "SELECT eval_id, count(*) FROM eval_results GROUP BY eval_id";
+        let mut statement = self.connection.prepare(counts).map_err(failed)?;
+        let mut counts = statement.query([]).map_err(failed)?;
+        while let Some(row) = counts.next().map_err(failed)? {
+            let id = row.get_ref(0).map_err(failed)?;
+            if let Some(&run) = text(id).and_then(|id| listed.get(&id)) {
+                runs[run].rows += row.get::<_, i64>(1).map_err(failed)?.unsigned_abs();
             }
         }
         Ok(runs)

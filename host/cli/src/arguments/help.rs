@@ -221,7 +221,7 @@ Examples:
   runner import results.json                what `runner eval -o` or promptfoo wrote
   runner import results.jsonl               rows alone: the run gets a new id
   runner import --from-promptfoo            all that promptfoo kept on this machine
-  runner import annotations.json            what people said, as `runner view` saves it, into its run
+  runner import --into RUN annotations.json   what people said, as `runner view` saves it
   runner import --into latest graded.csv    what people said, from a spreadsheet: columns test, column, thumb (up, down), score, label, comment
 
 The run's id is import- followed by the id in the file. An imported run can be shown, compared,

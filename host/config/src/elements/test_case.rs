@@ -11,7 +11,7 @@ use super::code::Use;
 use super::judges::{self, JudgeBook};
 use super::names::{Filter, Names};
 use super::reading::Reading;
-use super::vars::{VarCollector, VarReader};
+use super::vars::{RawVar, VarCollector, VarReader};
 use super::{code, providers, test_options};
 use crate::environment;
 use crate::model::{DataFile, Findings, Position, Script};
@@ -76,6 +76,10 @@ pub(crate) struct Draft {
     timeout: TestTimeout,
     /// The data file of which it is a row.
     pub(crate) data: Option<Arc<DataFile>>,
+    /// Variables whose files were not read.
+    raw: Vec<RawVar>,
+    /// A data file that variables come from.
+    words_of: Option<Arc<DataFile>>,
     /// What multiplies its cases and is a data file's word.
     multiplied: Multiplied,
     /// `options.provider`.
@@ -198,13 +202,15 @@ impl<'a> TestReader<'a> {
                 .map(|names| providers::filter(&names, self.reading))
         };
         let vars = self.vars.of_test(entry, form == Form::InTestFile);
-        let multiplied = Multiplied::by(&vars, &self.vars.files(), (&options, entry.origin));
+        let multiplied = Multiplied::by(&vars, (&options, entry.origin));
         Some(Draft {
             code: self.code(entry),
             description: entry
                 .get("description")
                 .and_then(|text| text.want_text(findings)),
             vars: vars.values,
+            raw: vars.raw,
+            words_of: vars.data,
             checks: entry
                 .get("assert")
                 .map(|list| self.assertions.list(&list))
@@ -282,6 +288,9 @@ impl<'a> TestReader<'a> {
             }
             assertion.judges = self.judges.complete(chosen, kind, at, self.reading);
         }
+        if !test_options::flag(&merged.options, test_options::RAW_VARS) {
+            self.vars.read_late(&merged.raw, &mut merged.vars);
+        }
         let disabled =
             self.keeps_lists || test_options::flag(&merged.options, "disableVarExpansion");
         let axes = if test_options::flag(&merged.options, test_options::RAW_VARS) {
@@ -311,6 +320,7 @@ impl<'a> TestReader<'a> {
             timeout: merged.timeout,
             options: merged.options,
             affixes_see_env: !merged.affixes_are_data,
+            words_of: merged.data.clone().or(merged.words_of),
             data: merged.data,
             provider: merged.own.provider,
             output: merged.own.output,
@@ -415,6 +425,7 @@ impl Draft {
         Draft {
             description: draft.description.or_else(|| self.description.clone()),
             multiplied: self.multiplied.under(draft.multiplied, &draft.vars),
+            raw: later(&self.raw, draft.raw, &draft.vars),
             vars: over(&self.vars, draft.vars),
             checks: defaults.iter().cloned().chain(draft.checks).collect(),
             threshold: draft.threshold.or(self.threshold),
@@ -424,6 +435,7 @@ impl Draft {
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
             timeout: self.timeout.under(draft.timeout),
             data: draft.data.or_else(|| self.data.clone()),
+            words_of: draft.words_of.or_else(|| self.words_of.clone()),
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),
@@ -466,6 +478,13 @@ impl Draft {
         put("prompts", self.prompts.as_ref().map(names));
         Value::Object(test)
     }
+}
+
+/// The variables of `over` whose files were not read, and those of `under` that it has not.
+fn later(under: &[RawVar], mut over: Vec<RawVar>, vars: &Map<String, Value>) -> Vec<RawVar> {
+    let stay = under.iter().filter(|raw| !vars.contains_key(&raw.name));
+    over.extend(stay.cloned());
+    over
 }
 
 #[cfg(test)]

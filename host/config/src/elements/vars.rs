@@ -16,7 +16,7 @@ use super::code::Use;
 use super::programs::program;
 use super::reading::Reading;
 use super::test_options;
-use crate::model::{Origin, Position};
+use crate::model::{DataFile, Origin, Position};
 use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, has_extension, is_pattern, path_named, without_scheme};
@@ -58,13 +58,26 @@ pub(crate) struct ReadVars {
     pub(crate) values: Map<String, Value>,
     /// Those of them that are a data file's word.
     pub(crate) of_data: BTreeSet<String>,
+    /// One such file.
+    pub(crate) data: Option<Arc<DataFile>>,
+    /// Those that are what they say (`rawVars`): no file of theirs was read.
+    pub(crate) raw: Vec<RawVar>,
+}
+
+/// A variable whose files were not read, for it was to be what it says.
+#[derive(Debug, Clone)]
+pub(crate) struct RawVar {
+    pub(crate) name: String,
+    at: Position,
+    origin: Origin,
 }
 
 impl ReadVars {
     /// Sets one; the later one counts.
     fn insert(&mut self, name: &str, value: Value, origin: &Origin) {
-        if origin.is_data() {
+        if let Some(file) = origin.data_file() {
             self.of_data.insert(name.to_owned());
+            self.data.get_or_insert_with(|| file.clone());
         } else {
             self.of_data.remove(name);
         }
@@ -139,8 +152,14 @@ impl<'a> VarReader<'a> {
         match options.and_then(|options| options.get(test_options::RAW_VARS)) {
             Some(raw) if raw.node.json() == Value::Bool(true) => {
                 let values = vars.want_map(self.reading.findings);
+                let raw = vars.fields().map(|(name, value)| RawVar {
+                    name: name.to_owned(),
+                    at: value.at(),
+                    origin: value.origin.clone(),
+                });
                 ReadVars {
                     values: values.unwrap_or_default(),
+                    raw: raw.collect(),
                     ..ReadVars::default()
                 }
             }
@@ -210,6 +229,24 @@ impl<'a> VarReader<'a> {
             } else {
                 file.mismatch(findings, "a map of names to values");
             }
+        }
+    }
+
+    /// Reads the files of variables that were to be what they say and, by what lies over them, are not.
+    pub(crate) fn read_late(&self, raw: &[RawVar], vars: &mut Map<String, Value>) {
+        for RawVar { name, at, origin } in raw {
+            let Some(value) = vars.get_mut(name) else {
+                continue;
+            };
+            match &*value {
+                Value::String(text) => self.value(text, at, origin, true),
+                Value::Array(items) => {
+                    let texts = items.iter().filter_map(Value::as_str);
+                    texts.for_each(|text| self.value(text, at, origin, false));
+                }
+                _ => {}
+            }
+            *value = self.keyed(value.take());
         }
     }
 

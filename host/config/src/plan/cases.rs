@@ -206,7 +206,7 @@ impl Iterator for Cases<'_> {
                 None => self.at.combination,
             };
             let files = &self.plan.var_files;
-            let filters = match &test.data {
+            let filters = match &test.words_of {
                 Some(_) => &self.filters_for_data,
                 None => &self.plan.filters,
             };

@@ -78,6 +78,9 @@ pub struct Needs {
 pub struct Order {
     /// By `prompt_idx`.
     columns: Vec<ColumnOrder>,
+    /// Whose tests converse in every column, for the `prefix` or `suffix` of one of them: rows of a data file (`None`:
+    /// the config) decide that for themselves alone.
+    framed: BTreeSet<Option<Arc<DataFile>>>,
     /// By place among the tests.
     tests: Vec<TestOrder>,
     registers: BTreeSet<Arc<str>>,
@@ -110,25 +113,28 @@ impl Order {
     pub(crate) fn new(columns: &[Arc<Column>], tests: &Tests) -> Option<Self> {
         let register = |test: &Test| Some(test.options.get("storeOutputAs")?.as_str()?.into());
         let registers: BTreeSet<Arc<str>> = tests.models().filter_map(register).collect();
-        let framed = tests.models().any(converses_around);
+        let framed = tests.models().filter(|test| converses_around(test));
+        let framed: BTreeSet<_> = framed.map(|test| test.data.clone()).collect();
         let columns: Vec<ColumnOrder> = columns
             .iter()
             .map(|column| {
                 let mut names = names(&column.prompt.prepared);
                 names.extend(code_words(column.prompt.code.as_deref()));
                 ColumnOrder {
-                    converses: framed || names.contains(CONVERSATION),
+                    converses: names.contains(CONVERSATION),
                     reads: among(&registers, &names),
                 }
             })
             .collect();
         let ties = !registers.is_empty()
+            || !framed.is_empty()
             || columns.iter().any(|column| column.converses)
             || tests
                 .models()
                 .any(|test| runs_alone(test) || turn(test).is_some());
         ties.then(|| Self {
             columns,
+            framed,
             tests: tests
                 .iter()
                 .map(|test| TestOrder::new(&test, &registers))
@@ -155,7 +161,8 @@ impl Order {
             }
             None => written.map(Strand::Register).collect(),
         };
-        if column.converses && !test.apart {
+        let converses = column.converses || self.framed.contains(&test.of_data);
+        if converses && !test.apart {
             let turns = Strand::Conversation {
                 column: prompt_idx,
                 id: test.conversation.clone(),
@@ -259,8 +266,8 @@ impl fmt::Display for Order {
                 count(alone, "test")
             ));
         }
-        let converse = self.columns.iter().filter(|column| column.converses);
-        let converse = converse.count();
+        let converses = |column: &&ColumnOrder| column.converses || !self.framed.is_empty();
+        let converse = self.columns.iter().filter(converses).count();
         if converse > 0 {
             let ids: BTreeSet<_> = self.tests.iter().map(|test| &test.conversation).collect();
             parts.push(format!(

@@ -131,11 +131,6 @@ impl Axes {
         }
     }
 
-    /// Variables that have several values.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.several.iter().map(|axis| &*axis.name)
-    }
-
     /// How many cases per column and repeat these of the variables make.
     pub(crate) fn combinations_of(&self, is_meant: impl Fn(&str) -> bool) -> u64 {
         let meant = self.several.iter().filter(|axis| is_meant(&axis.name));

@@ -263,3 +263,18 @@ fn a_column_that_is_worked_out_and_must_be_something_is_refused() {
         assert!(matches!(refused, Err(StoreError::Foreign { .. })), "{more}");
     }
 }
+
+/// Columns of other types are equal in more ways than texts are, and each pair of them was compared.
+#[test]
+fn rows_are_counted_by_the_text_of_their_run() {
+    let (_keep, path) = made(&TABLES.replace("evals (id TEXT PRIMARY KEY", "evals (id INTEGER PRIMARY KEY").replace(
+        "INSERT INTO evals VALUES ('b', 2000, '{}', '{\"description\":\"d\"}', '[]'), ('a', '2024-01-01 00:00:00', '{}', '{}', NULL);",
+        "INSERT INTO evals VALUES (1, 2000, '{}', '{}', '[]');",
+    ).replace("'b', 0", "'1', 0").replace("'b', 1", "'01', 1"));
+    let runs = PromptfooFile::open(&path)
+        .and_then(|file| file.runs())
+        .expect("read");
+    let told = runs.iter().map(|run| (&*run.id, run.rows));
+    // An id that is no text is none of its own.
+    assert_eq!(told.collect::<Vec<_>>(), [("", 0)]);
+}

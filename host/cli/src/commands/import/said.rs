@@ -95,8 +95,17 @@ pub(super) fn run(file: &Path, arguments: &Import, setting: &Setting) -> Result<
         )
     };
     let (of, cases) = read(&setting.cwd.join(file)).map_err(|why| refuse(&why))?;
-    let Some(run) = arguments.into.clone().or(of) else {
-        return Err(refuse("it doesn't say of which run; --into RUN does"));
+    // Whose verdicts are changed is the person's word, and not the file's.
+    let Some(run) = arguments.into.clone() else {
+        let of = of.as_deref().map_or("RUN".into(), visible::line);
+        let line = format!(
+            "runner import --into {} {named}",
+            shlex::try_quote(&of).unwrap_or_default()
+        );
+        return Err(
+            refuse("it is what people said of a run, and you don't say of which")
+                .help(format!("to keep it: {line}")),
+        );
     };
     let store = setting.store()?;
     let id = store.find_run(&run).map_err(stored::unfound)?.id;

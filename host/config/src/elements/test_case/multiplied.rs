@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::elements::test_options::repeat;
 use crate::elements::vars::ReadVars;
 use crate::model::{Findings, Origin, Position};
-use crate::plan::{Axes, VarFiles, weight};
+use crate::plan::{Axes, weight};
 
 /// Rows of the results that one row of a data file makes at most.
 const MOST: u64 = 10_000;
@@ -25,7 +25,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// What multiplies a test's cases and is a data file's word.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Multiplied {
-    /// Variables that may have several values.
+    /// Variables that it brings; some may have several values.
     vars: BTreeSet<String>,
     /// Whether `options.repeat` is.
     repeats: bool,
@@ -36,18 +36,14 @@ pub(super) struct Multiplied {
 impl Multiplied {
     /// Of a test with these variables and options, of which so much is a data file's word: all of a row, and what a
     /// file of variables gives.
-    pub(super) fn by(
-        vars: &ReadVars,
-        files: &VarFiles,
-        (options, origin): (&Map<String, Value>, &Origin),
-    ) -> Self {
-        if !origin.is_data() && vars.of_data.is_empty() {
-            return Self::default();
-        }
-        let axes = Axes::new(&vars.values, files, true);
-        let is_data = |name: &&str| origin.is_data() || vars.of_data.contains(*name);
+    pub(super) fn by(vars: &ReadVars, (options, origin): (&Map<String, Value>, &Origin)) -> Self {
+        let vars = if origin.is_data() {
+            vars.values.keys().cloned().collect()
+        } else {
+            vars.of_data.clone()
+        };
         Self {
-            vars: axes.names().filter(is_data).map(str::to_owned).collect(),
+            vars,
             repeats: origin.is_data() && repeat(options).is_some(),
             of_scenario: None,
         }

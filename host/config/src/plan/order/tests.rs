@@ -273,3 +273,18 @@ fn what_rows_store_never_stands_over_a_variable_that_a_row_has() {
     let follows = follows(config, &[("a.jsonl", rows)]);
     assert_eq!(follows, [vec![], vec![0], vec![]]);
 }
+
+/// It made all tests of the config wait for each other, and carry what the earlier ones answered.
+#[test]
+fn a_row_whose_prefix_converses_makes_a_conversation_of_its_file_alone() {
+    let own = "prompts: ['{{q}}']\nproviders: [echo]\n\
+               tests: [{ vars: { q: 1 } }, { vars: { q: 2 } }, file://a.jsonl, file://b.jsonl]\n";
+    let framed = r#"{"vars":{"q":3},"options":{"prefix":"{{_conversation}}"}}"#;
+    let plain = "{\"vars\":{\"q\":4}}\n{\"vars\":{\"q\":5}}";
+    let rows = format!("{framed}\n{plain}");
+    let follows = follows(own, &[("a.jsonl", &rows), ("b.jsonl", plain)]);
+    let none: Vec<u32> = Vec::new();
+    let of_file = [none.clone(), vec![2], vec![2, 3]];
+    let expected = [vec![none.clone(); 2], of_file.into(), vec![none; 2]].concat();
+    assert_eq!(follows, expected);
+}

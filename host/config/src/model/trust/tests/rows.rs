@@ -116,3 +116,44 @@ fn rows_behind_a_link_have_the_folder_of_the_file() {
     std::os::unix::fs::symlink("data/b.jsonl", folder.path().join("latest.jsonl")).expect("a link");
     assert_eq!(folder.requests().len(), 1);
 }
+
+/// What is raw in one part and not in the one over it is no way round the question.
+#[test]
+fn a_raw_variable_that_is_none_after_all_names_no_more_than_others() {
+    let asked = |part: &str, over: &str| {
+        let part =
+            json!({ "vars": { "q": "file://pay.txt" }, "options": { "rawVars": part == "raw" } });
+        let over = json!({ "vars": { "x": "1" }, "options": { "rawVars": over == "raw" } });
+        let folder = Folder::new(
+            "prompts: ['{{q}}']\nproviders: [echo]\nscenarios: [file://data/s.json]\n\
+             tests: [{ vars: { q: own, doc: file://pay.txt } }]",
+        )
+        .file(
+            "data/s.json",
+            json!({ "config": [part], "tests": [over] }).to_string(),
+        )
+        .file("pay.txt", "paid");
+        (folder.requests().len(), folder.texts()[1].clone())
+    };
+    let text = |text: &str| text.to_owned();
+    assert_eq!(asked("raw", "raw"), (0, text("file://pay.txt")));
+    assert_eq!(asked("raw", "plain").0, 1);
+    assert_eq!(asked("plain", "plain").0, 1);
+}
+
+#[test]
+fn a_test_with_variables_of_data_has_its_words() {
+    let words_of = |name: &str| {
+        let folder = Folder::new(&format!(
+            "prompts: [p]\nproviders: [echo]\ntests: [{{ vars: file://{name} }}]"
+        ));
+        let plan = folder.file(name, "{\"q\": \"1\"}").plan();
+        let test = plan.tests.get(0).expect("a test");
+        assert_eq!(test.data, None);
+        test.words_of
+            .as_ref()
+            .map(|it| it.shown.display().to_string())
+    };
+    assert_eq!(words_of("v.json").as_deref(), Some("v.json"));
+    assert_eq!(words_of("v.yaml"), None);
+}

@@ -218,7 +218,7 @@ pub(in crate::pages) fn metrics_table(
                     tbody {
                         @for (name, cells) in named.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) }
-                            @let best = best(cells);
+                            @let best = best(cells, most);
                             @for cell in cells.iter().take(shown) { td.rate { (drawn(*cell, best.as_deref(), most)) } }
                         } }
                         @for name in worked.iter().take(MOST_METRICS as usize) { tr {
@@ -233,17 +233,23 @@ pub(in crate::pages) fn metrics_table(
     }
 }
 
-/// The highest mean of a row as it is shown, where not all are the same.
-fn best(cells: &[Mean]) -> Option<String> {
+/// Whether a mean is of few scores, where others are of so many.
+fn is_of_few((_, of): &(f64, Option<u64>), most: u64) -> bool {
+    of.is_some_and(|count| count * 2 < most)
+}
+
+/// The highest mean of a row as it is shown, where not all are the same and none is of few scores.
+fn best(cells: &[Mean], most: u64) -> Option<String> {
     let means = || cells.iter().flatten().map(|it| it.0);
     let shown = means().map(|it| format!("{it:.2}")).collect::<HashSet<_>>();
     let highest = means().fold(f64::NEG_INFINITY, f64::max);
-    (shown.len() > 1).then(|| format!("{highest:.2}"))
+    let some_few = cells.iter().flatten().any(|it| is_of_few(it, most));
+    (shown.len() > 1 && !some_few).then(|| format!("{highest:.2}"))
 }
 
 /// A mean as a bar and a number; of how many, where others are of many more.
 fn drawn(mean: Mean, best: Option<&str>, most: u64) -> Markup {
-    let Some((mean, of)) = mean else {
+    let Some(cell @ (mean, of)) = mean else {
         return html! { "–" };
     };
     let shown = format!("{mean:.2}");
@@ -252,7 +258,7 @@ fn drawn(mean: Mean, best: Option<&str>, most: u64) -> Markup {
         span title=[of.map(|count| format!("mean of {}", figures::count(count)))] {
             @if best == Some(&*shown) { strong { (shown) } } @else { (shown) }
         }
-        @if let Some(few) = of.filter(|count| count * 2 < most) { " " small { "of " (figures::count(few)) } }
+        @if let Some(few) = of.filter(|_| is_of_few(&cell, most)) { " " small { "of " (figures::count(few)) } }
     }
 }
 
@@ -263,9 +269,13 @@ mod tests {
     #[test]
     fn the_best_of_a_row_is_marked_where_columns_differ() {
         let means = |all: &[f64]| -> Vec<Mean> { all.iter().map(|it| Some((*it, None))).collect() };
-        assert_eq!(best(&means(&[0.5, 0.75])).as_deref(), Some("0.75"));
-        assert_eq!(best(&means(&[0.501, 0.502])), None);
-        assert_eq!(best(&[None, Some((0.5, None))]), None);
+        assert_eq!(best(&means(&[0.5, 0.75]), 60).as_deref(), Some("0.75"));
+        assert_eq!(best(&means(&[0.501, 0.502]), 60), None);
+        assert_eq!(best(&[None, Some((0.5, None))], 60), None);
+        assert_eq!(
+            best(&[Some((1.0, Some(1))), Some((0.0, Some(1)))], 60),
+            None
+        );
         let few = drawn(Some((0.75, Some(4))), Some("0.75"), 60).into_string();
         assert!(few.contains("<strong>0.75</strong>") && few.contains("<small>of 4</small>"));
         let many = drawn(Some((0.5, Some(40))), Some("0.75"), 60).into_string();

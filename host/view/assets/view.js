@@ -66,6 +66,11 @@
     events.addEventListener("end", () => { events.close(); location.reload(); });
   }
 
+  // A list with a run that goes on is renewed while nobody does anything in it.
+  if (one("table.runs .state.running")) setInterval(() => {
+    if (document.activeElement === document.body && !one("table.runs :checked, table.runs details[open]")) location.reload();
+  }, 4000);
+
   // Addresses say only what was asked for.
   document.addEventListener("submit", (event) => {
     const form = event.target;

@@ -388,6 +388,32 @@ fn runs_are_ticked_and_compared_by_keys() {
 }
 
 #[test]
+fn the_list_says_when_a_run_has_ended() {
+    let Some(mut tried) = tried() else { return };
+    let Tried {
+        browser,
+        store,
+        root,
+        new,
+        ..
+    } = &mut tried;
+    let run = store.reopen_run(new).unwrap();
+    let head = run.head().clone();
+    let writer = run.start(&head).unwrap();
+    browser.open(&format!("{root}/"));
+    browser.wait("document.querySelector('.state.running')");
+    writer
+        .finish(RunEnd {
+            status: RunStatus::Finished,
+            ended_at_ms: 1_800_000_000_000,
+            summary_json: "{}".to_owned(),
+        })
+        .unwrap();
+    browser.wait("document.querySelector('.state') && !document.querySelector('.state.running')");
+    assert_eq!(browser.complaints, [] as [String; 0]);
+}
+
+#[test]
 fn the_lanes_of_a_run_that_goes_on_change_on_its_page() {
     let Some(mut tried) = tried() else { return };
     let Tried {

@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn cases_are_compared_by_how_they_ended() {
-        use Outcome::{Error, Failed, Passed};
+        use Outcome::{Error, Failed, Passed, Waiting};
         let mut half = ended(Passed, "yes");
         half.score = 0.5;
         let table = [
@@ -266,6 +266,9 @@ mod tests {
             (ended(Passed, "yes"), half, Kind::Score),
             (ended(Passed, "yes"), ended(Passed, "yes!"), Kind::Answer),
             (ended(Passed, "yes"), ended(Passed, "yes"), Kind::Same),
+            // What a person has not judged is neither broken nor fixed.
+            (ended(Passed, "yes"), ended(Waiting, "yes"), Kind::Score),
+            (ended(Waiting, "no"), ended(Failed, "no"), Kind::Same),
         ];
         for (before, after, expected) in table {
             let kind = Kind::of(&before, &after, false);

@@ -68,8 +68,10 @@ impl Repeats {
         let Some(group) = &record.repeat_group else {
             return;
         };
-        if record.conclusion.outcome() == Outcome::Cancelled {
-            return; // it has not ended
+        // It has not ended, or nobody has judged it.
+        let outcome = record.conclusion.outcome();
+        if matches!(outcome, Outcome::Cancelled | Outcome::Waiting) {
+            return;
         }
         let id = CaseId {
             test_idx: record.test_idx,
@@ -85,7 +87,7 @@ impl Repeats {
         });
         repeated.first = repeated.first.min(id);
         repeated.ran += 1;
-        repeated.passed += u64::from(record.conclusion.outcome() == Outcome::Passed);
+        repeated.passed += u64::from(outcome == Outcome::Passed);
     }
 
     /// All of them, in the order of the results.
@@ -152,6 +154,15 @@ mod tests {
             repeats.add(&record);
         }
         repeats
+    }
+
+    #[test]
+    fn what_nobody_has_judged_is_not_counted() {
+        let waits = Outcome::Waiting;
+        let passed = Outcome::Passed;
+        assert!(repeats(&[("a", 0, waits), ("a", 0, waits)]).is_empty());
+        let one = repeats(&[("a", 0, passed), ("a", 0, waits), ("a", 0, passed)]);
+        assert_eq!(one.pass_hat(), Some((2, 1.0)));
     }
 
     #[test]

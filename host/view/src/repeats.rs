@@ -28,7 +28,10 @@ impl Repeats {
     pub(crate) fn of(store: &Store, id: &str) -> Result<OfColumns, StoreError> {
         let mut groups: HashMap<(u32, u64), Ran> = HashMap::new();
         store.contents(id, |case| {
-            if let Some(repeats) = case.repeats.filter(|_| case.outcome != Outcome::Cancelled) {
+            if let Some(repeats) = case
+                .repeats
+                .filter(|_| !matches!(case.outcome, Outcome::Cancelled | Outcome::Waiting))
+            {
                 let (ran, passed) = groups.entry((case.prompt_idx, repeats)).or_default();
                 *ran += 1;
                 *passed += u64::from(case.outcome == Outcome::Passed);

@@ -279,7 +279,7 @@ impl Question {
             all.push(
                 "(SELECT repeats FROM lookup.facts WHERE facts.record = rows.record) IN \
                  (SELECT repeats FROM lookup.facts JOIN rows AS other ON other.record = facts.record \
-                  WHERE other.run = ?1 AND repeats IS NOT NULL \
+                  WHERE other.run = ?1 AND repeats IS NOT NULL AND other.outcome <> 'waiting' \
                   GROUP BY repeats HAVING min(other.outcome) <> max(other.outcome))"
                     .to_owned(),
             );

@@ -163,7 +163,7 @@ struct Repeats(HashMap<u64, [bool; 2]>);
 
 impl Repeats {
     fn add(&mut self, ended: &Ended) {
-        if let Some(repeats) = ended.repeats {
+        if let Some(repeats) = ended.repeats.filter(|_| ended.outcome != Outcome::Waiting) {
             let ways = self.0.entry(repeats).or_default();
             ways[usize::from(ended.outcome == Outcome::Passed)] = true;
         }

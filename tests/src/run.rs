@@ -16,6 +16,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod commands;
 mod told;
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ fn config() -> String {
         ],
         "derivedMetrics": [{ "name": format!("derived {TOKEN}"), "value": "1 + 1" }],
         "budget": { "requests": 1000 },
-        "tests": [test("one"), test("refused"), test("last")],
+        "tests": [test("one"), test("plain"), test("refused"), test("last")],
     })
     .to_string()
 }
@@ -112,6 +112,10 @@ fn telling(api: &ModelApi, gate: &Gate) {
         let asked = seen.last_user_message()?.to_owned();
         if asked.contains(RESCUED) {
             return None;
+        }
+        // The only ones that are kept: no other answer is without a secret.
+        if asked.starts_with("Say plain") {
+            return Some(Answer::text("plain"));
         }
         if asked.contains("Call") {
             return Some(Answer::text(&said_of(&[KEY])).header("x-echo", KEY));
@@ -312,29 +316,13 @@ const OF_NO_RUN: &str = "cache clear, completions, config schema, delete, explai
 fn unheard(told: &Told) -> Vec<String> {
     let is_heard = |command: &String| {
         let starts = |name: &String| {
-            let rest = name.strip_prefix(command.as_str());
-            rest.is_some_and(|rest| rest.starts_with([' ', ':']))
+            name.starts_with(&format!("{command} ")) || name.starts_with(&format!("{command}:"))
         };
         OF_NO_RUN.split(", ").any(|it| it == command) || told.found.keys().any(starts)
     };
-    let mut commands = commands(&told.run, "");
-    commands.retain(|command| !is_heard(command));
-    commands
-}
-
-/// All commands below one, as its help lists them.
-fn commands(run: &Run, above: &str) -> Vec<String> {
-    let line = format!("{above} --help");
-    let help = run.clone().args(line.split_whitespace()).finish().stdout;
-    let Some((_, listed)) = help.split_once("Commands:\n") else {
-        return vec![above.to_owned()];
-    };
-    let listed = listed.lines().take_while(|line| !line.is_empty());
-    // What a name is about goes on further to the right.
-    let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let names = names.filter(|name| !name.is_empty() && *name != "help");
-    let below = names.flat_map(|name| commands(run, format!("{above} {name}").trim_start()));
-    below.collect()
+    let mut all = told.run.commands("");
+    all.retain(|command| !is_heard(command));
+    all
 }
 
 /// What is said of two runs.

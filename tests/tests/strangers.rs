@@ -333,3 +333,26 @@ fn options_of_rows_shape_the_answer_alone() {
         }
     }
 }
+
+/// A variable that is filled into the code of an assertion may end it and go on with code of its own.
+#[test]
+fn words_of_a_row_in_code_of_the_config_score_no_more_than_a_row() {
+    let word = "' ? 1 : { pass: true, score: 1e9, reason: 'ok', namedScores: { safety: 1e9 } }//";
+    let row = json!({ "vars": { "q": "x", "want": word } }).to_string();
+    let own = "{ vars: { q: y, want: z } }";
+    let finished = Run::new()
+        .config(&format!(
+            "prompts: ['{{{{q}}}}']\nproviders: [echo]\nthresholds: {{ passRate: 0, metrics: {{ accuracy: 0.9 }} }}\n\
+             defaultTest: {{ assert: [{{ type: javascript, metric: accuracy, value: \"output === '{{{{want}}}}'\" }}] }}\n\
+             tests: [file://r.jsonl, {own}, {own}, {own}]\n"
+        ))
+        .file("r.jsonl", row)
+        .args(["eval", "-o", "out.json", "--no-table"])
+        .finish();
+    finished.expect_code(100);
+    let scored = &finished.json("out.json")["results"]["results"][0];
+    assert_eq!(
+        scored["namedScores"],
+        json!({ "accuracy": 1.0, "safety": 1.0 })
+    );
+}

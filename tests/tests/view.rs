@@ -280,6 +280,18 @@ tests:
     assert!(unknown.stderr.contains(why), "{}", unknown.stderr);
 }
 
+/// Whose verdicts a file changes is the person's word.
+#[test]
+fn a_file_of_what_people_said_does_not_choose_its_run() {
+    let said = r#"{"evalId":"latest","annotations":[{"testIdx":0,"promptIdx":0,"thumb":"up"}]}"#;
+    let run = Run::new().config("prompts: [p]\nproviders: [echo]\n");
+    let evaluated = run.file("said.json", said).arg("eval").finish();
+    let refused = evaluated.again().args(["import", "said.json"]).finish();
+    refused.expect_code(2);
+    let help = "to keep it: runner import --into latest said.json";
+    assert!(refused.stderr.contains(help), "{}", refused.stderr);
+}
+
 /// What the viewer saves, and a spreadsheet, are read back into the run; all of it, or nothing.
 #[test]
 fn what_people_said_is_imported_into_its_run() {
@@ -292,8 +304,7 @@ fn what_people_said_is_imported_into_its_run() {
             "test,column,thumb,score,label,comment\n0,0,up,,kind,\"so, so\"\n1,0,,0.25,,\n",
         )
         .file("wrong.csv", "test,column,thumb\n0,0,down\n7,0,up\n")
-        .file("unclear.csv", "test,column,score\n0,0,5\n")
-        .file("said.json", r#"{"evalId":"latest","annotations":[]}"#);
+        .file("unclear.csv", "test,column,score\n0,0,5\n");
     let evaluated = run.arg("eval").finish();
     evaluated.expect_code(100);
     let import = |arguments: &[&str]| evaluated.again().arg("import").args(arguments).finish();
@@ -313,12 +324,6 @@ fn what_people_said_is_imported_into_its_run() {
         refused.expect_code(2);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
-    // Whose verdicts it changes is not the file's to say.
-    assert!(
-        import(&["said.json"])
-            .stderr
-            .contains("--into latest said.json")
-    );
     let viewed = Viewed::of(&evaluated.again());
     let saved = viewed.page(&format!("/runs/{}/annotations.json", only_run(&viewed)));
     viewed.end().expect_code(0);

@@ -127,8 +127,8 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// A source in the same place, of what hooks made.
-    pub(crate) fn made(&self, mut fields: Vec<(Key, Node)>) -> Self {
+    /// A source in the same place, of what hooks made of words of this origin.
+    pub(crate) fn made(&self, mut fields: Vec<(Key, Node)>, origin: Origin) -> Self {
         let mark = self.root.mark;
         if let Kind::Map(own) = &self.root.kind {
             fields.extend(own.iter().find(|(key, _)| &*key.name == "runtime").cloned());
@@ -140,7 +140,7 @@ impl Source {
                 mark,
             },
             files: self.files.clone(),
-            origin: Origin::Vouched,
+            origin,
             places: Vec::new(),
         }
     }

@@ -19,6 +19,7 @@ mod cases;
 mod chat;
 mod check;
 mod compared;
+mod declared;
 mod derived;
 mod extension;
 mod limit;
@@ -138,29 +139,6 @@ impl Plan {
     /// come twice.
     pub fn own_providers(&self) -> impl Iterator<Item = JudgeId> {
         self.tests.models().filter_map(|test| test.provider)
-    }
-
-    /// Names of metrics that the config itself has for its assertions and thresholds, and those that its
-    /// derived metrics read: whatever rows of data name, these are summed.
-    pub fn declared_metrics(&self) -> BTreeSet<&str> {
-        let thresholds = self.thresholds.metrics.iter();
-        let mut names: BTreeSet<&str> = thresholds.map(|it| it.name.as_str()).collect();
-        for derived in &self.derived_metrics {
-            if let DerivedValue::Formula(formula) = &derived.value {
-                names.extend(formula.names());
-            }
-        }
-        for test in self.tests.models() {
-            let data = test.data.as_ref().map(|data| &data.shown);
-            for check in test.assertions.iter() {
-                let members = check.members();
-                if members.iter().all(|it| data != Some(&it.at.file)) {
-                    names.extend(members.iter().filter_map(|it| it.metric.as_deref()));
-                    names.extend(check.metric());
-                }
-            }
-        }
-        names
     }
 
     /// Values of the config's `env` that are secrets by the names of the variables that they were

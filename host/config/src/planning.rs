@@ -306,7 +306,7 @@ impl Config {
             fields.retain(|(key, _)| stays(&key.name));
         }
         // As a config of their own, since it is not the config's text.
-        let made = self.sources[0].made(keys);
+        let made = self.sources[0].made(keys, changed.origin);
         self.sources.push(made);
         changed.tests
     }

@@ -196,7 +196,11 @@ impl Assertions<'_> {
         let (mut component, used) = if let Some(waiting) = human::waiting(assertion) {
             (waiting, GraderUsage::default())
         } else if is_code {
-            let grade = self.run(assertion, value.as_ref(), &output).await?;
+            let mut grade = self.run(assertion, value.as_ref(), &output).await?;
+            if self.case.test.words_of.is_some() && value != assertion.value {
+                // The words that were filled in may be code.
+                grade = clamped(grade, 0.0, 1.0);
+            }
             (component(assertion, grade), GraderUsage::default())
         } else {
             self.ask(assertion, value.as_ref(), &output).await?

@@ -380,10 +380,10 @@ pub struct Metrics {
 
 impl Metrics {
     /// Sums of which those of the `declared` names have room, whatever else rows name.
-    pub fn declaring<'a>(declared: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn declaring(declared: impl IntoIterator<Item: Into<String>>) -> Self {
         let declared = declared.into_iter().take(MOST_METRICS);
         Self {
-            declared: declared.map(str::to_owned).collect(),
+            declared: declared.map(Into::into).collect(),
             ..Self::default()
         }
     }

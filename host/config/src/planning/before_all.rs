@@ -39,6 +39,8 @@ const FIXED: [&str; 3] = ["providers", "nunjucksFilters", "env"];
 pub(super) struct Changed {
     /// The keys that have another value, in place of those of every config.
     pub(super) keys: Node,
+    /// Whose words may be in them.
+    pub(super) origin: Origin,
     /// Every test, if there are others now.
     pub(super) tests: Option<Vec<Tree>>,
 }
@@ -228,6 +230,7 @@ fn changed(
     };
     Some(Changed {
         keys,
+        origin,
         tests: others,
     })
 }

@@ -126,15 +126,16 @@ fn tests_and_providers_name_prompts_by_id_label_or_beginning() {
 fn what_the_config_declares_and_what_rows_of_data_say_are_told_apart() {
     let folder = Folder::new(
         "prompts: [p]\nproviders: [echo]\ndefaultTest: { assert: [{ type: equals, value: a, metric: own }] }\n\
-         tests: [rows.jsonl, { vars: { a: 1 }, options: { runSerially: true } }]",
+         tests: [rows.jsonl, { vars: { a: 1 }, options: { runSerially: true } }, { assert: [{ type: equals, value: c, metric: m1 }] }, \
+         { assert: [{ type: equals, value: d, metric: m2 }] }]",
     )
     .file(
         "rows.jsonl",
         r#"{"vars": {"a": 2}, "options": {"runSerially": true}, "assert": [{"type": "equals", "value": "b", "metric": "theirs"}]}"#,
     );
     let plan = folder.plan();
-    let declared: Vec<&str> = plan.declared_metrics().into_iter().collect();
-    assert_eq!(declared, ["own"]);
+    let declared: Vec<String> = plan.declared_metrics().into_iter().collect();
+    assert_eq!(declared, ["m1", "m2", "own"]);
     // A row that wants the run for itself asks for it.
     assert_eq!(
         folder.requests(),

@@ -138,6 +138,21 @@ fn what_a_hook_makes_of_rows_for_the_config_is_asked_for() {
     );
 }
 
+/// That a hook may change a key is no word about what rows bring with it the next time.
+#[test]
+fn what_rows_bring_through_a_hook_is_asked_for_as_theirs() {
+    let folder = folder(|suite| {
+        suite["defaultTest"]["vars"]["d"] = json!("file:///etc/hostname");
+    });
+    let requests = folder.requests();
+    assert_eq!(requests.len(), 2, "{requests:?}");
+    assert!(requests[0].contains("change `defaultTest`"), "{requests:?}");
+    assert!(
+        requests[1].ends_with("read the file /etc/hostname"),
+        "{requests:?}"
+    );
+}
+
 #[test]
 fn a_hook_that_gives_nothing_changes_nothing() {
     for nothing in [None, Some(json!(null))] {

@@ -355,4 +355,12 @@ fn words_of_a_row_in_code_of_the_config_score_no_more_than_a_row() {
         scored["namedScores"],
         json!({ "accuracy": 1.0, "safety": 1.0 })
     );
+    // Words of the config's own may score as a judge may.
+    let own = json!([{ "vars": { "want": word }, "assert": [{ "type": "javascript", "value": "output === '{{want}}'" }] }]);
+    let finished = Run::new()
+        .config(&format!("prompts: [p]\nproviders: [echo]\ntests: {own}\n"))
+        .args(["eval", "-o", "out.json", "--no-table"])
+        .finish();
+    let scored = &finished.json("out.json")["results"]["results"][0];
+    assert_eq!(scored["score"], json!(100.0));
 }

@@ -75,13 +75,14 @@ fn texts_of_rows_call_no_filter_that_runs_outside_the_sandbox() {
     let slurp = "import fs from 'node:fs';\nexport default (name) => fs.readFileSync(name, 'utf8').trim();\n";
     let row = |fields: serde_json::Value| fields.to_string() + "\n";
     let config = "prompts: [\"{{ 'greet.txt' | slurp }} {{q}}\"]\nproviders: [echo]\n\
-                  nunjucksFilters: { slurp: file://slurp.mjs, up: file://up.js }\ntests: [file://rows.jsonl, { vars: file://v.json }]\n";
+                  nunjucksFilters: { slurp: file://slurp.mjs, up: file://up.js }\ntests: [file://rows.jsonl, { vars: file://v.json }, { vars: { q: file://doc.txt } }, { vars: { q: '{{d}}', d: file://doc.txt } }]\n";
     let finished = trusted()
         .file("slurp.mjs", slurp)
         .file("up.js", "module.exports = (text) => text.toUpperCase();\n")
         .file("greet.txt", "hello")
         .file("private.txt", "private-text")
         .file("v.json", r#"{"q":"{{ 'private.txt' | slurp }}"}"#)
+        .file("doc.txt", "{{ 'private.txt' | slurp }}")
         .file(
             "rows.jsonl",
             row(serde_json::json!({ "vars": { "q": "{{ 'private.txt' | slurp }}" } }))
@@ -97,7 +98,7 @@ fn texts_of_rows_call_no_filter_that_runs_outside_the_sandbox() {
     let outputs = outputs(&finished);
     let unfilled = "hello {{ 'private.txt' | slurp }}";
     assert_eq!(outputs[..2], [unfilled, "hello SMALL"]);
-    assert_eq!(outputs[3], unfilled);
+    assert_eq!(outputs[3..], [unfilled; 3]);
     let told = finished.told();
     assert!(!(told.clone() + &finished.read("out.json")).contains("private-text"));
     let said = "there is no filter 'slurp' that data files may use";

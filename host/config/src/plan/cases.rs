@@ -212,7 +212,7 @@ impl Iterator for Cases<'_> {
             };
             let (vars, code_vars, late_vars, refused) = self.vars.get_or_insert_with(|| {
                 let made = test.axes.combination(&test.vars, files, combination);
-                let late = made.waiting_for(filters);
+                let late = made.waiting_for(filters, &self.filters_for_data);
                 (Arc::new(made.vars), made.code, late, made.refused)
             });
             let results = Arc::new(Results::new(plan.filters.clone(), plan.templates.clone()));

@@ -5,7 +5,7 @@
 //! key turning fastest. Contents of files are read when the plan is made, so that a missing one
 //! is known before anything is spent, and so that walking the plan can't fail.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -87,6 +87,8 @@ pub(crate) struct Combination {
     pub(crate) code: CodeVars,
     /// Those that stayed templates.
     pub(crate) unfilled: Vec<String>,
+    /// Those whose text is a file's, or has such a text in it: others wrote what stands there.
+    pub(crate) of_files: BTreeSet<String>,
     pub(crate) refused: Option<TooMuch>,
 }
 
@@ -186,9 +188,11 @@ impl Axes {
             code.extend(script.map(|script| (name.clone(), script.clone())));
             chosen.insert(name.clone(), value.clone());
         }
+        let of_files = filling::of_files(&chosen, &contents);
         let filled = self.fill(&mut chosen, &contents, &code);
         Combination {
             vars: chosen,
+            of_files,
             code: code.into(),
             refused: filled.as_ref().err().cloned(),
             unfilled: filled.unwrap_or_default(),
@@ -223,12 +227,19 @@ impl Axes {
 }
 
 impl Combination {
-    /// The variables whose texts were left as they are only since they call filters of the config.
-    pub(super) fn waiting_for(&self, filters: &FilterScripts) -> Arc<[String]> {
+    /// The variables whose texts were left as they are only since they call filters of the config; texts of files call
+    /// those that data may.
+    pub(super) fn waiting_for(
+        &self,
+        filters: &FilterScripts,
+        for_data: &FilterScripts,
+    ) -> Arc<[String]> {
         let waits = |name: &String| {
             let text = self.vars.get(name)?.as_str()?;
             let template = Template::new(text, None).ok()?;
             let calls = template.custom().next().is_some();
+            let of_file = self.of_files.contains(name);
+            let filters = if of_file { for_data } else { filters };
             let known = template.custom().all(|name| filters.contains_key(&name));
             (calls && known && reads_defined(&template, &self.vars)).then_some(())
         };

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::super::code;
 use super::{Extra, Form, Sources};
 use crate::elements::reading::Reading;
+use crate::model::Origin;
 use crate::model::{Code, Script};
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, has_extension, path_named, without_scheme};
@@ -39,8 +40,8 @@ impl Sources<'_, '_> {
                 let help = "trust: config gives the rows the rights of the config";
                 findings.error_help(trust.at(), "must be `config`", help);
             }
-            // Data can't vouch for itself.
-            is_known && !entry.origin.is_data()
+            // Data can't vouch for itself, nor what was vouched for for others.
+            is_known && matches!(entry.origin, Origin::Person | Origin::Config)
         });
         self.named(&text, &path, &Extra { config, trusts });
     }

@@ -4,6 +4,7 @@
 //! other. So all variables of a case share one account, and a case that overdraws it is refused:
 //! its variables stay as they are written.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -183,6 +184,35 @@ fn fill<'a>(
         }
     }
     Ok(stay)
+}
+
+/// The variables whose text is a file's, or becomes one with such a text in it. `contents`: what the files of
+/// each say.
+pub(super) fn of_files(vars: &Map<String, Value>, contents: &[Option<&Value>]) -> BTreeSet<String> {
+    let of_file = vars
+        .keys()
+        .zip(contents)
+        .filter(|(_, content)| content.is_some());
+    let mut found: BTreeSet<String> = of_file.map(|(name, _)| name.clone()).collect();
+    for _ in 0..ROUNDS {
+        if found.is_empty() {
+            break;
+        }
+        let takes_in = |(name, value): (&String, &Value)| {
+            let text = value
+                .as_str()
+                .filter(|text| !is_plain(text) && !found.contains(name))?;
+            let takes_in =
+                |piece| matches!(piece, Piece::Expression(tag) if found.contains(named(tag)));
+            pieces(text).into_iter().any(takes_in).then(|| name.clone())
+        };
+        let more: Vec<String> = vars.iter().filter_map(takes_in).collect();
+        if more.is_empty() {
+            break;
+        }
+        found.extend(more);
+    }
+    found
 }
 
 /// `text` with `{{ name }}` replaced where `name` is a variable; `None` if nothing changes. Of a

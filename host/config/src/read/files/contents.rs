@@ -47,9 +47,10 @@ impl Files {
             Origin::Data(namer) if holds.are_data(path) => {
                 // A file of its own, with no right that whoever names it has not.
                 let own = self.data(path).part(namer.part);
-                match self.beyond(path, named_by) {
-                    Some(_) => own.nameless(),
-                    None => own,
+                if namer.is_mixed || self.beyond(path, named_by).is_some() {
+                    own.nameless()
+                } else {
+                    own
                 }
             }
             Origin::Data(_) => named_by.clone(),

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
+use crate::model::Origin;
 
 fn folder() -> (tempfile::TempDir, Files) {
     let directory = tempfile::tempdir().unwrap();
@@ -248,4 +249,14 @@ fn files_are_read_only_so_often_for_a_config() {
     assert_eq!(files.read(&file, 100).unwrap_err(), refused);
     files.read.begin();
     assert!(files.read(&file, 100).is_ok());
+}
+
+#[test]
+fn a_data_file_that_may_name_none_does_not_name_itself_to_begin_anew() {
+    let (_directory, files) = folder();
+    let path = Path::new("evals/a.json");
+    let again = |origin: &Origin| files.origin_of(path, FileContents::Tests, origin);
+    let nameless = files.data(path).nameless();
+    assert_eq!(again(&nameless), nameless);
+    assert_eq!(again(&files.data(path)), files.data(path));
 }

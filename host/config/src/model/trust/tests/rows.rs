@@ -75,6 +75,10 @@ fn a_data_file_is_its_own_whoever_names_it() {
             .file("a.json", json!([format!("file://{named}")]).to_string())
             .file("a.yaml", format!("- file://{named}"))
             .file(
+                "v.json",
+                json!([{ "path": format!("file://{named}"), "trust": "config" }]).to_string(),
+            )
+            .file(
                 "deep/a.json",
                 json!([format!("file://{named}")]).to_string(),
             )
@@ -86,6 +90,7 @@ fn a_data_file_is_its_own_whoever_names_it() {
     for tests in [
         vouched("a.json"),
         vouched("a.yaml"),
+        vouched("v.json"),
         "file://a.json".to_owned(),
         "file://a.yaml".to_owned(),
     ] {

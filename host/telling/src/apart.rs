@@ -1,12 +1,15 @@
 //! Names that have too little room, cut so that they can still be told apart: what they have in common gives way
 //! to `…`, and the words in which they differ stay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::visible;
 
 /// Characters of a name that are looked at.
 const MOST_CHARS: usize = 300;
+
+/// What stands between a model and its prompt.
+const BETWEEN: &str = " · ";
 
 /// Each name in at most `max` characters.
 pub fn names(names: &[&str], max: usize) -> Vec<String> {
@@ -38,14 +41,40 @@ pub fn names(names: &[&str], max: usize) -> Vec<String> {
     }
     // One name that is quite another makes nothing of the others less common.
     let is_common = |part: &str| !is_word(part) || seen[part] * 4 >= cut.len() * 3;
-    let told = |name: &str| {
-        if !too_long(name) {
-            return name.to_owned();
-        }
-        let shorter = shortened(name, max, &is_common);
-        visible::cut_middle(&shorter, max).into_owned()
+    let shorter = |name: &str| {
+        let (number, rest) = numbered(name);
+        let room = max.saturating_sub(number.len());
+        (number.to_owned(), shortened(rest, room, &is_common))
     };
-    long.iter().map(|name| told(name)).collect()
+    let told = |cut: &dyn Fn(&str, usize) -> String| -> Vec<String> {
+        let told = |name: &str| {
+            if !too_long(name) {
+                return name.to_owned();
+            }
+            let (number, rest) = shorter(name);
+            let room = max.saturating_sub(number.len());
+            visible::cut(&(number + &cut(&rest, room)), max).into_owned()
+        };
+        long.iter().map(|name| told(name)).collect()
+    };
+    // What differs stands in front more often than behind: the model before the prompt, its first words.
+    let begun = told(&|rest, room| visible::cut(rest, room).into_owned());
+    let distinct = |names: &[String]| names.iter().collect::<HashSet<_>>().len();
+    let middle = told(&|rest, room| visible::cut_middle(rest, room).into_owned());
+    if distinct(&begun) < distinct(&middle) {
+        middle
+    } else {
+        begun
+    }
+}
+
+/// The number that a name begins with, `(12) `, and the rest.
+fn numbered(name: &str) -> (&str, &str) {
+    let end = name.strip_prefix('(').and_then(|rest| {
+        let digits = rest.find(|c: char| !c.is_ascii_digit())?;
+        rest[digits..].starts_with(") ").then_some(digits + 3)
+    });
+    name.split_at(end.unwrap_or(0))
 }
 
 /// Words and what is between them, in turn.
@@ -82,16 +111,24 @@ fn shortened(name: &str, max: usize, is_common: &dyn Fn(&str) -> bool) -> String
         .collect();
     let mut over = room.iter().sum::<usize>().saturating_sub(max);
     while over > 0 {
-        let common = (0..room.len()).filter(|at| stretches[*at].0 && room[*at] > 1);
+        let may_go = |at: &usize| stretches[*at].0 && room[*at] > 1 && stretches[*at].1 != BETWEEN;
+        let common = (0..room.len()).filter(may_go);
         let Some(longest) = common.max_by_key(|at| room[*at]) else {
             break;
         };
         room[longest] -= 1;
         over -= 1;
     }
-    let told = stretches.iter().zip(room);
-    told.map(|((_, text), room)| visible::cut_middle(text, room))
-        .collect()
+    let last = stretches.len().saturating_sub(1);
+    let told = stretches.iter().zip(room).enumerate();
+    told.map(|(at, ((_, text), room))| {
+        if at == last {
+            visible::cut(text, room)
+        } else {
+            visible::cut_middle(text, room)
+        }
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -116,11 +153,31 @@ mod tests {
         assert_eq!(
             cut(&columns, 32),
             [
-                "(0) ac…ant-small-in…2 · friendly",
-                "(1) acm…tant-small-ins…v2 · chat",
-                "(2) ac…ant-large-in…2 · friendly",
-                "(3) acm…tant-large-ins…v2 · chat",
+                "(0) acm…ant-small-in… · friendly",
+                "(1) acme…tant-small-ins…2 · chat",
+                "(2) acm…ant-large-in… · friendly",
+                "(3) acme…tant-large-ins…2 · chat",
                 "all"
+            ]
+        );
+    }
+
+    /// A prompt without a label is named by its text, of which nothing is common.
+    #[test]
+    fn a_number_stays_whole_and_a_prompt_ends_early() {
+        let columns = [
+            "(0) acme-instruct-2026-small · Answer shortly. {{question}}",
+            "(1) acme-instruct-2026-small · Think step by step as the customer would. {{question}}",
+            "(2) acme-instruct-2026-large · Answer shortly. {{question}}",
+            "(3) acme-instruct-2026-large · Think step by step as the customer would. {{question}}",
+        ];
+        assert_eq!(
+            cut(&columns, 32),
+            [
+                "(0) a…-small · Answer shortly. …",
+                "(1) …small · Think step by step…",
+                "(2) a…-large · Answer shortly. …",
+                "(3) …large · Think step by step…"
             ]
         );
     }
@@ -137,7 +194,11 @@ mod tests {
         assert_eq!(cut(&["one-long-name-alone"], 9), ["one-long…"]);
         assert_eq!(
             cut(&["abcdefghijkl", "mnopqrstuvwx"], 7),
-            ["abc…jkl", "mno…vwx"]
+            ["abcdef…", "mnopqr…"]
+        );
+        assert_eq!(
+            cut(&["abcdefghijkl", "abcdefghijkm"], 7),
+            ["abc…jkl", "abc…jkm"]
         );
         let long = "x".repeat(10_000);
         assert_eq!(cut(&[&long, "y"], 5)[1], "y");

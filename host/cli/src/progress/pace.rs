@@ -44,17 +44,19 @@ impl Pace {
         }
     }
 
-    /// Cases a second, and the time that is left, once something has ended to judge by.
+    /// The time that is left; until something has ended to judge by, how many cases a second have.
     pub(super) fn says(&self, now: Instant) -> String {
         let worked = now.saturating_duration_since(self.begun);
-        let ended: u64 = self.ended.iter().sum();
-        let pace = ended as f64 / worked.as_secs_f64().max(f64::EPSILON);
-        let left = time_left(self.total, &self.ended, &self.kept, worked);
-        let left = left.map_or("…".to_owned(), |left| {
-            format!("{} left", figures::about(left))
-        });
-        let pace = if ended == 0 { 0.0 } else { pace };
-        format!("{pace:.1}/s · {left}")
+        if let Some(left) = time_left(self.total, &self.ended, &self.kept, worked) {
+            return format!("{} left", figures::about(left));
+        }
+        match self.ended.iter().sum::<u64>() {
+            0 => "…".to_owned(),
+            ended => {
+                let pace = ended as f64 / worked.as_secs_f64().max(f64::EPSILON);
+                format!("{pace:.1}/s")
+            }
+        }
     }
 }
 
@@ -75,11 +77,11 @@ mod tests {
         let mut pace = Pace::new(40, 2);
         let later = pace.begun + Duration::from_secs(10);
         pace.add(0, true);
-        assert_eq!(pace.says(later), "0.0/s · …");
+        assert_eq!(pace.says(later), "…");
         (0..10).for_each(|_| pace.add(0, false));
-        assert_eq!(pace.says(later), "1.0/s · …");
+        assert_eq!(pace.says(later), "1.0/s");
         (0..2).for_each(|_| pace.add(1, false));
         // 18 of the slower one, of which two took ten seconds.
-        assert_eq!(pace.says(later), "1.2/s · 1 m 30 s left");
+        assert_eq!(pace.says(later), "1 m 30 s left");
     }
 }

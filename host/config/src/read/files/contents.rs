@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::links::{Leads, leads};
 use super::{Files, has_extension, real, tidy};
 use crate::model::Origin;
 
@@ -56,13 +57,18 @@ impl Files {
             Origin::Data(_) => named_by.clone(),
             _ if holds.are_data(path) => self.data(path),
             // Tests that the person names and that lie elsewhere: somebody else's, as likely as not.
-            Origin::Person
-                if holds == FileContents::Tests && self.beyond(path, &Origin::Config).is_some() =>
-            {
+            Origin::Person if holds == FileContents::Tests && self.is_elsewhere(path) => {
                 self.data(path)
             }
             Origin::Vouched => Origin::Vouched,
             Origin::Person | Origin::Config => Origin::Config,
         }
+    }
+
+    /// Whether a file lies neither in the config's folder nor in the current one.
+    fn is_elsewhere(&self, path: &Path) -> bool {
+        let path = self.cwd.join(path);
+        let is_outside = |folder: &Path| matches!(leads(folder, &path), Leads::Outside(_));
+        is_outside(&self.cwd) && is_outside(&self.cwd.join(&self.root))
     }
 }

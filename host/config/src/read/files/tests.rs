@@ -260,3 +260,19 @@ fn a_data_file_that_may_name_none_does_not_name_itself_to_begin_anew() {
     assert_eq!(again(&nameless), nameless);
     assert_eq!(again(&files.data(path)), files.data(path));
 }
+
+/// What a flag names in another project is that one's word; a folder beside the config's is the person's own.
+#[test]
+fn tests_that_the_person_names_elsewhere_are_data() {
+    let (_directory, files) = folder();
+    let named = |path: &str| files.origin_of(Path::new(path), FileContents::Tests, &Origin::Person);
+    assert_eq!(named("evals/t.yaml"), Origin::Config);
+    assert_eq!(named("beside/t.yaml"), Origin::Config);
+    assert!(named("../dl/t.yaml").is_data());
+    let config = files.origin_of(
+        Path::new("../dl/p.yaml"),
+        FileContents::Providers,
+        &Origin::Person,
+    );
+    assert_eq!(config, Origin::Config);
+}

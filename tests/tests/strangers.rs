@@ -355,12 +355,22 @@ fn words_of_a_row_in_code_of_the_config_score_no_more_than_a_row() {
         scored["namedScores"],
         json!({ "accuracy": 1.0, "safety": 1.0 })
     );
-    // Words of the config's own may score as a judge may.
-    let own = json!([{ "vars": { "want": word }, "assert": [{ "type": "javascript", "value": "output === '{{want}}'" }] }]);
-    let finished = Run::new()
-        .config(&format!("prompts: [p]\nproviders: [echo]\ntests: {own}\n"))
-        .args(["eval", "-o", "out.json", "--no-table"])
-        .finish();
-    let scored = &finished.json("out.json")["results"]["results"][0];
-    assert_eq!(scored["score"], json!(100.0));
+    // So do those of a document, and of an answer that an earlier test left.
+    let left = format!(
+        "{{ vars: {{ q: y }}, options: {{ storeOutputAs: want }}, providerOutput: {} }}, ",
+        json!(word)
+    );
+    for (vars, first) in [("{ want: file://doc.txt }", ""), ("{ q: x }", &*left)] {
+        let value = "output === '{{want}}'";
+        let finished = Run::new()
+            .config(&format!(
+                "prompts: [p]\nproviders: [echo]\ntests: [{first}{{ vars: {vars}, assert: [{{ type: javascript, value: \"{value}\" }}] }}]\n"
+            ))
+            .file("doc.txt", word)
+            .args(["eval", "-o", "out.json", "--no-table"])
+            .finish();
+        let rows = finished.json("out.json")["results"]["results"].take();
+        let last = rows.as_array().and_then(|rows| rows.last()).expect("rows");
+        assert_eq!(last["score"], json!(1.0), "{vars}: {last}");
+    }
 }

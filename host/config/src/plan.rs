@@ -424,6 +424,8 @@ pub struct Case {
     pub vars: Arc<Map<String, Value>>,
     /// What templates and graders read: `vars`, and what earlier cases left to this one.
     pub scope: Arc<Map<String, Value>>,
+    /// Whether words among its texts may be others': of data, of a file that a variable names, or of an earlier answer.
+    pub has_others_words: bool,
     /// Why variables are not filled in; then the case must not run.
     pub refused: Option<TooMuch>,
     /// Variables whose values code makes, in the order of names; until then `vars` has the names

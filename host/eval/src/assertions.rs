@@ -197,15 +197,9 @@ impl Assertions<'_> {
             (waiting, GraderUsage::default())
         } else if is_code {
             let mut grade = self.run(assertion, value.as_ref(), &output).await?;
-            if value != assertion.value {
-                // The words that were filled in may be code: of a row, or of an answer.
-                let is_data = self.case.test.words_of.is_some();
-                let (least, most) = if is_data {
-                    (0.0, 1.0)
-                } else {
-                    (-MOST_STATED, MOST_STATED)
-                };
-                grade = clamped(grade, least, most);
+            if self.case.has_others_words && value != assertion.value {
+                // The words that were filled in may be code.
+                grade = clamped(grade, 0.0, 1.0);
             }
             (component(assertion, grade), GraderUsage::default())
         } else {

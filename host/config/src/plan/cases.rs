@@ -109,12 +109,13 @@ fn combinations(test: &Test) -> u64 {
         .expect("a plan with more rows than fit is refused when it is made")
 }
 
-/// The variables of a row, those that code makes, those that wait for filters, and why they are not
-/// filled in.
+/// The variables of a row, those that code makes, those that wait for filters, whether words of files are among
+/// them, and why they are not filled in.
 type RowVars = (
     Arc<Map<String, Value>>,
     CodeVars,
     Arc<[String]>,
+    bool,
     Option<TooMuch>,
 );
 
@@ -210,17 +211,14 @@ impl Iterator for Cases<'_> {
                 Some(_) => &self.filters_for_data,
                 None => &self.plan.filters,
             };
-            let (vars, code_vars, late_vars, refused) = self.vars.get_or_insert_with(|| {
-                let made = test.axes.combination(&test.vars, files, combination);
-                let late = made.waiting_for(filters, &self.filters_for_data);
-                (Arc::new(made.vars), made.code, late, made.refused)
-            });
-            let results = Arc::new(Results::new(plan.filters.clone(), plan.templates.clone()));
-            let text_results = if Arc::ptr_eq(filters, &self.plan.filters) {
-                results.clone()
-            } else {
-                Arc::new(Results::for_data(filters.clone(), plan.templates.clone()))
-            };
+            let (vars, code_vars, late_vars, of_files, refused) =
+                self.vars.get_or_insert_with(|| {
+                    let made = test.axes.combination(&test.vars, files, combination);
+                    let late = made.waiting_for(filters, &self.filters_for_data);
+                    let of_files = !made.of_files.is_empty();
+                    (Arc::new(made.vars), made.code, late, of_files, made.refused)
+                });
+            let (results, text_results) = results(plan, filters);
             let order = plan.order.as_ref();
             let needs = order.map(|order| order.needs(place.test, place.repeat, prompt_idx));
             return Some(Case {
@@ -232,6 +230,7 @@ impl Iterator for Cases<'_> {
                 repeat_index: place.repeat,
                 vars: vars.clone(),
                 scope: vars.clone(),
+                has_others_words: *of_files || test.words_of.is_some(),
                 refused: refused.clone(),
                 code_vars: code_vars.clone(),
                 late_vars: late_vars.clone(),
@@ -243,6 +242,17 @@ impl Iterator for Cases<'_> {
             });
         }
     }
+}
+
+/// What the config's own texts call, and what those of a test do that may call these filters.
+fn results(plan: &Plan, filters: &Arc<FilterScripts>) -> (Arc<Results>, Arc<Results>) {
+    let results = Arc::new(Results::new(plan.filters.clone(), plan.templates.clone()));
+    let of_texts = if Arc::ptr_eq(filters, &plan.filters) {
+        results.clone()
+    } else {
+        Arc::new(Results::for_data(filters.clone(), plan.templates.clone()))
+    };
+    (results, of_texts)
 }
 
 #[cfg(test)]

@@ -169,6 +169,7 @@ impl Case {
         });
         let filled = fill_late(late, &scope, None);
         self.scope = scope;
+        self.has_others_words = true;
         let filled = self.unless_refused(filled);
         Arc::make_mut(&mut self.scope).extend(filled);
     }

@@ -44,8 +44,11 @@ impl Files {
     /// The rights of a file that somebody names for what it holds. No person's file is more than the config, and
     /// what is vouched for vouches for no other file.
     pub(crate) fn origin_of(&self, path: &Path, holds: FileContents, named_by: &Origin) -> Origin {
+        // A link is what it leads to, whatever it is called.
+        let file = real(&tidy(&self.cwd.join(path)));
+        let are_data = holds.are_data(path) || holds.are_data(&file);
         match named_by {
-            Origin::Data(namer) if holds.are_data(path) => {
+            Origin::Data(namer) if are_data => {
                 // A file of its own, with no right that whoever names it has not.
                 let own = self.data(path).part(namer.part);
                 if namer.is_mixed || self.beyond(path, named_by).is_some() {
@@ -55,7 +58,7 @@ impl Files {
                 }
             }
             Origin::Data(_) => named_by.clone(),
-            _ if holds.are_data(path) => self.data(path),
+            _ if are_data => self.data(path),
             // Tests that the person names and that lie elsewhere: somebody else's, as likely as not.
             Origin::Person if holds == FileContents::Tests && self.is_elsewhere(path) => {
                 self.data(path)

@@ -120,6 +120,14 @@ fn rows_behind_a_link_have_the_folder_of_the_file() {
         .file("pay.txt", "x");
     std::os::unix::fs::symlink("data/b.jsonl", folder.path().join("latest.jsonl")).expect("a link");
     assert_eq!(folder.requests().len(), 1);
+    let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: file://top.yaml")
+        .file(
+            "data/b.json",
+            json!([{ "vars": { "q": "file://pay.txt" } }]).to_string(),
+        )
+        .file("pay.txt", "x");
+    std::os::unix::fs::symlink("data/b.json", folder.path().join("top.yaml")).expect("a link");
+    assert_eq!(folder.requests().len(), 1);
 }
 
 /// What is raw in one part and not in the one over it is no way round the question.

@@ -1,16 +1,20 @@
 //! Two columns of two runs, or of one, case by case: what got better and what worse.
 //!
 //! Both are read once from their lookups, put into the order of their contents, and walked side by
-//! side: some fifty bytes a case, so that a run of a million can be compared with another.
+//! side: some fifty bytes a case, so that a run of a million can be compared with another. What differs is told by
+//! case; whether it is more than chance by test (`by_test`).
 
 use std::collections::HashMap;
 
 use runner_store::{Outcome, Store, StoreError};
 
 use crate::pairing::{self, CaseKey};
+use crate::repeats::Firsts;
 use crate::significance::Pairs;
 use crate::significance::means::Means;
+use crate::significance::rate::PassRate;
 
+mod by_test;
 pub(crate) mod measures;
 
 /// What there is to say about one case.
@@ -55,7 +59,10 @@ pub(crate) struct Difference {
 pub(crate) struct Beside {
     pub(crate) before: u32,
     pub(crate) after: u32,
+    /// Its cases.
     pub(crate) pairs: Pairs,
+    /// Its tests.
+    pub(crate) rate: PassRate,
     /// By kind.
     pub(crate) kinds: [u64; Kind::ALL.len()],
     /// Cases by their two scores, each in tenths.
@@ -64,13 +71,17 @@ pub(crate) struct Beside {
     means: [Means; 3],
 }
 
-/// A case of both sides: which pair of columns, and its tests.
+/// A case of both sides: which pair of columns, its places, and the place of its test's first repeat.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Matched {
     pair: u32,
     before: u32,
     after: u32,
+    first: u32,
 }
+
+/// Whether it passed, score, cost, latency: before and after.
+type Figures = [[f32; 2]; 4];
 
 /// A comparison.
 #[derive(Debug, Clone, Default)]
@@ -82,6 +93,10 @@ pub(crate) struct Comparison {
     pub(crate) only_after: u64,
     /// Cases that are tested otherwise than before.
     pub(crate) tested: u64,
+    /// Of all pairs of columns together, by test.
+    pub(crate) rate: PassRate,
+    means: [Means; 3],
+    /// Test by test.
     matched: Vec<Matched>,
 }
 
@@ -93,6 +108,8 @@ struct Case {
     file: u64,
     tested: u64,
     test: u32,
+    /// The place of the first repeat of its test.
+    first: u32,
     outcome: Outcome,
     score: f32,
     cost: f32,
@@ -141,7 +158,11 @@ fn cases(
 ) -> Result<Vec<Case>, StoreError> {
     let columns: Vec<u32> = columns.collect();
     let mut cases = Vec::new();
+    let mut firsts = Firsts::default();
     store.contents(id, |it| {
+        if columns.contains(&it.prompt_idx) {
+            firsts.see(it.test_idx, it.prompt_idx, it.repeats);
+        }
         for (pair, _) in columns
             .iter()
             .enumerate()
@@ -153,6 +174,7 @@ fn cases(
                 file: it.file,
                 tested: it.tested,
                 test: it.test_idx,
+                first: firsts.of(it.test_idx),
                 outcome: it.outcome,
                 score: it.score as f32,
                 cost: it.cost as f32,
@@ -188,6 +210,7 @@ fn walk(columns: Vec<Beside>, mut earlier: &[Case], mut later: &[Case]) -> Compa
         columns,
         ..Comparison::default()
     };
+    let mut matched = Vec::new();
     while let Some(key) = [earlier.first(), later.first()]
         .into_iter()
         .flatten()
@@ -195,8 +218,9 @@ fn walk(columns: Vec<Beside>, mut earlier: &[Case], mut later: &[Case]) -> Compa
         .min()
     {
         let (before, after) = (equal(&mut earlier, key), equal(&mut later, key));
-        comparison.add_equal(before, after);
+        comparison.add_equal(before, after, &mut matched);
     }
+    comparison.add_up(matched);
     comparison
         .differences
         .sort_unstable_by_key(|it| (it.kind, it.after, it.pair));
@@ -213,17 +237,23 @@ fn equal<'a>(cases: &mut &'a [Case], key: (u32, u64)) -> &'a [Case] {
 
 impl Comparison {
     /// Adds cases that are the same one.
-    fn add_equal(&mut self, before: &[Case], after: &[Case]) {
+    fn add_equal(
+        &mut self,
+        before: &[Case],
+        after: &[Case],
+        matched: &mut Vec<(Matched, Figures)>,
+    ) {
         // Nearly all are.
         if let ([before], [after]) = (before, after) {
-            return self.add(before, after);
+            matched.push(self.add(before, after));
+            return;
         }
         let keys = |cases: &[Case]| cases.iter().map(Case::case_key).collect::<Vec<_>>();
         let partners = pairing::cases(&keys(before), &keys(after));
         let mut paired = 0;
         for (case, partner) in after.iter().zip(partners) {
             match partner {
-                Some(place) => self.add(&before[place], case),
+                Some(place) => matched.push(self.add(&before[place], case)),
                 None => self.only_after += 1,
             }
             paired += u64::from(partner.is_some());
@@ -231,7 +261,7 @@ impl Comparison {
         self.only_before += before.len() as u64 - paired;
     }
 
-    fn add(&mut self, before: &Case, after: &Case) {
+    fn add(&mut self, before: &Case, after: &Case) -> (Matched, Figures) {
         let column = &mut self.columns[after.pair as usize];
         let passed = |case: &Case| case.outcome == Outcome::Passed;
         // What a person has not judged has no verdict to compare.
@@ -243,19 +273,25 @@ impl Comparison {
         }
         let tenth = |score: f32| (score.clamp(0.0, 1.0) * 10.0).round() as usize;
         column.scores[tenth(before.score)][tenth(after.score)] += 1;
-        let figures = |case: &Case| [case.score, case.cost, case.latency_ms].map(f64::from);
-        for (means, (was, is)) in column
-            .means
-            .iter_mut()
-            .zip(figures(before).into_iter().zip(figures(after)))
-        {
-            means.add(was, is);
-        }
-        self.matched.push(Matched {
+        let as_figure = |case: &Case| {
+            if waits {
+                f32::NAN
+            } else {
+                f32::from(u8::from(passed(case)))
+            }
+        };
+        let figures: Figures = [
+            [as_figure(before), as_figure(after)],
+            [before.score, after.score],
+            [before.cost, after.cost],
+            [before.latency_ms, after.latency_ms],
+        ];
+        let matched = Matched {
             pair: after.pair,
             before: before.test,
             after: after.test,
-        });
+            first: after.first,
+        };
         self.tested += u64::from(before.tested != after.tested);
         let is_flaky = before.repeats.is_some() || after.repeats.is_some();
         let kind = match (passed(before), passed(after)) {
@@ -265,7 +301,7 @@ impl Comparison {
             _ if !waits && before.outcome != after.outcome => Kind::Otherwise,
             _ if (before.score - after.score).abs() > 1e-6 => Kind::Score,
             _ if before.answer != after.answer => Kind::Answer,
-            _ => return,
+            _ => return (matched, figures),
         };
         column.kinds[kind as usize] += 1;
         self.differences.push(Difference {
@@ -274,6 +310,7 @@ impl Comparison {
             before: before.test,
             after: after.test,
         });
+        (matched, figures)
     }
 }
 
@@ -290,6 +327,7 @@ mod tests {
             file: 0,
             tested: 0,
             test,
+            first: test,
             outcome,
             score,
             cost: 0.5,
@@ -322,7 +360,7 @@ mod tests {
         keep_flaky(&mut after);
         let comparison = walk(vec![Beside::default()], &before, &after);
         assert_eq!(comparison.columns[0].kinds, [2, 0, 1, 0, 0, 0]);
-        // What may be chance is told with its interval; no case is left out of it.
+        // What may be chance is told by test; no case is left out of it.
         assert_eq!(comparison.columns[0].pairs.worse, 3);
         // Of another column, or another group, nothing is said.
         let mut others = [repeat(1, Passed, 7), repeat(2, Failed, 8)];

@@ -69,12 +69,52 @@ impl Repeats {
     }
 }
 
+/// Which test each case is one of: repeats go by the place of their first.
+#[derive(Debug, Default)]
+pub(crate) struct Firsts {
+    of_repeats: HashMap<(u32, u64), u32>,
+    of_place: HashMap<u32, u32>,
+}
+
+impl Firsts {
+    /// Takes in a case at this place and in this column, with what its repeats have in common; in the plan's order.
+    pub(crate) fn see(&mut self, place: u32, column: u32, repeats: Option<u64>) {
+        if let Some(repeats) = repeats {
+            // Another column may have had the first.
+            let first = self.of(place);
+            let first = *self.of_repeats.entry((column, repeats)).or_insert(first);
+            self.of_place.insert(place, first);
+        }
+    }
+
+    pub(crate) fn of(&self, place: u32) -> u32 {
+        self.of_place.get(&place).copied().unwrap_or(place)
+    }
+}
+
 /// Columns that are told of.
 const MOST_COLUMNS: usize = 20;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeats_are_one_test_in_every_column() {
+        let mut firsts = Firsts::default();
+        // The second column lacks the first of the repeats.
+        let seen = [
+            (4, 0, Some(7)),
+            (5, 0, None),
+            (6, 0, Some(7)),
+            (6, 1, Some(8)),
+        ];
+        for (place, column, repeats) in seen {
+            firsts.see(place, column, repeats);
+        }
+        firsts.see(8, 1, Some(8));
+        assert_eq!([4, 5, 6, 8].map(|it| firsts.of(it)), [4, 5, 4, 4]);
+    }
 
     #[test]
     fn so_many_in_a_row_pass_as_are_drawn() {

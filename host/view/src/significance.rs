@@ -1,12 +1,15 @@
 //! Whether a difference in pass rate is more than chance.
 //!
 //! Both tries are of the same cases, so what counts are the cases that came out differently: if
-//! nothing changed, each of them is as likely to have got better as worse (McNemar's test). It is
-//! exact where they are few and uses the normal approximation with continuity correction where they
+//! nothing changed, each of them is as likely to have got better as worse (McNemar's test). The interval is what that
+//! test would not refuse: of the cases that came out differently a share got better, which has an exact interval
+//! (Clopper and Pearson's), so that interval and test never contradict each other. Both are
+//! exact where those cases are few and use the normal approximation with continuity correction where they
 //! are many. No bootstrap: it would say the same with chance in it. Figures that are more than yes or no have
-//! `means`.
+//! `means`; what repeats and columns of one test come to has `rate`.
 
 pub(crate) mod means;
+pub mod rate;
 
 /// Above so many cases that differ the exact sum is no better than the approximation.
 const EXACT: u64 = 1000;
@@ -35,67 +38,74 @@ impl Pairs {
         } += 1;
     }
 
-    /// Counts those of others as well.
-    pub(crate) fn add_all(&mut self, others: &Self) {
-        self.both += others.both;
-        self.worse += others.worse;
-        self.better += others.better;
-        self.neither += others.neither;
-    }
-
     /// All of them.
     pub fn total(&self) -> u64 {
         self.both + self.worse + self.better + self.neither
     }
 
-    /// The change of the pass rate, and its 95 % interval (Wald's for paired shares, with continuity
-    /// correction, so that it says what the test says).
-    pub fn change(&self) -> (f64, f64, f64) {
-        let (n, worse, better) = (self.total() as f64, self.worse as f64, self.better as f64);
-        if self.total() == 0 {
-            return (0.0, 0.0, 0.0);
+    /// The change of the pass rate, and its 95 % interval where some case came out differently.
+    fn change(&self) -> (f64, Option<(f64, f64)>) {
+        let (all, worse, better) = (self.total() as f64, self.worse, self.better);
+        let different = worse + better;
+        if different == 0 {
+            return (0.0, None);
         }
-        let change = (better - worse) / n;
-        let error = 1.96
-            * (better + worse - (better - worse).powi(2) / n)
-                .max(0.0)
-                .sqrt()
-            / n;
+        // What the change were if such a share of those that came out differently got better.
+        let change = |share: f64| (2.0 * share - 1.0) * different as f64 / all;
+        let (low, high) = (
+            least_share(better, different),
+            least_share(worse, different),
+        );
         (
-            change,
-            (change - error).max(-1.0),
-            (change + error).min(1.0),
+            (better as f64 - worse as f64) / all,
+            Some((change(low), change(1.0 - high))),
         )
     }
 
     /// How likely a difference at least as large is by chance (two-sided).
-    pub fn p_value(&self) -> f64 {
-        let (n, least) = (self.worse + self.better, self.worse.min(self.better));
-        if n == 0 {
-            return 1.0;
-        }
-        if n > EXACT {
-            let z = ((self.better.abs_diff(self.worse) as f64) - 1.0).max(0.0) / (n as f64).sqrt();
-            return erfc(z / std::f64::consts::SQRT_2);
-        }
-        // Terms of the binomial distribution, each from the one before; in logarithms, since 2^-1000
-        // is hardly a number.
-        let mut term = n as f64 * 0.5_f64.ln();
-        let mut sum = 0.0;
-        for k in 0..=least {
-            sum += term.exp();
-            term += (((n - k) as f64) / ((k + 1) as f64)).ln();
-        }
-        (2.0 * sum).min(1.0)
+    fn p_value(&self) -> f64 {
+        let different = self.worse + self.better;
+        (2.0 * at_least(self.worse.max(self.better), different, 0.5)).min(1.0)
     }
+}
 
-    /// In words.
-    pub fn told(&self) -> String {
-        match self.worse + self.better {
-            0 => "no case came out differently".to_owned(),
-            _ => told(self.p_value()),
+/// How likely at least `least` of `all` is, where each is so by this chance.
+fn at_least(least: u64, all: u64, chance: f64) -> f64 {
+    if least == 0 {
+        return 1.0;
+    }
+    if all > EXACT {
+        let expected = all as f64 * chance;
+        let z = (least as f64 - 0.5 - expected) / (expected * (1.0 - chance)).sqrt();
+        return erfc(z / std::f64::consts::SQRT_2) / 2.0;
+    }
+    // Terms of the binomial distribution from the last, each from the one behind it; in logarithms, since 2^-1000
+    // is hardly a number.
+    let odds = ((1.0 - chance) / chance).ln();
+    let mut term = all as f64 * chance.ln();
+    let mut sum = 0.0;
+    for k in (least..=all).rev() {
+        sum += term.exp();
+        term += (k as f64 / (all - k + 1) as f64).ln() + odds;
+    }
+    sum.min(1.0)
+}
+
+/// The lower end of the 95 % interval of a share of which `count` of `all` were seen.
+fn least_share(count: u64, all: u64) -> f64 {
+    if count == 0 {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = f64::midpoint(low, high);
+        if at_least(count, all, middle) < SIGNIFICANT / 2.0 {
+            low = middle;
+        } else {
+            high = middle;
         }
     }
+    low
 }
 
 /// From so little chance on a difference counts.
@@ -115,8 +125,11 @@ fn told(p: f64) -> String {
     }
 }
 
-/// The complementary error function for x ≥ 0, to seven digits (Abramowitz and Stegun, 7.1.26).
+/// The complementary error function, to seven digits (Abramowitz and Stegun, 7.1.26).
 fn erfc(x: f64) -> f64 {
+    if x < 0.0 {
+        return 2.0 - erfc(-x);
+    }
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let sum = [
         1.061_405_429,
@@ -164,9 +177,7 @@ mod tests {
         assert!((pairs(5, 9, 1, 5).p_value() - 0.021_484_375).abs() < 1e-12);
         assert!((pairs(5, 3, 3, 5).p_value() - 1.0).abs() < 1e-12);
         assert!((pairs(5, 0, 0, 5).p_value() - 1.0).abs() < 1e-12);
-        assert_eq!(pairs(5, 9, 1, 5).told(), "significant, p = 0.021");
-        assert_eq!(pairs(5, 2, 1, 5).told(), "may be chance, p = 1.000");
-        assert_eq!(pairs(1, 0, 0, 0).told(), "no case came out differently");
+        assert!((pairs(29, 2, 9, 0).p_value() - 2.0 * 67.0 / 2048.0).abs() < 1e-12);
     }
 
     #[test]
@@ -176,12 +187,34 @@ mod tests {
         assert!((exact - near).abs() < 0.005, "{exact} {near}");
         assert!(pairs(0, 200_000, 100_000, 0).p_value() < 1e-9);
         assert!((erfc(0.0) - 1.0).abs() < 1e-6 && (erfc(1.0) - 0.157_299).abs() < 1e-5);
+        assert!((erfc(-1.0) - 1.842_701).abs() < 1e-5);
     }
 
     #[test]
-    fn a_change_has_an_interval_around_it() {
-        let (change, low, high) = pairs(60, 5, 25, 10).change();
-        assert!((change - 0.2).abs() < 1e-12 && low > 0.08 && low < change && high < 0.32);
+    fn a_change_has_the_interval_of_those_that_came_out_differently() {
+        // Clopper and Pearson's tables: 9 of 10 are 0.5550 to 0.9975, 10 of 10 are 0.6915 to 1.
+        for (count, of, low, high) in [(9, 10, 0.5550, 0.9975), (10, 10, 0.6915, 1.0)] {
+            assert!((least_share(count, of) - low).abs() < 1e-4, "{count}");
+            assert!((1.0 - least_share(of - count, of) - high).abs() < 1e-4);
+        }
+        let (change, interval) = pairs(5, 1, 9, 5).change();
+        let (low, high) = interval.expect("some came out differently");
+        assert!((change - 0.4).abs() < 1e-12);
+        assert!((low - 0.055).abs() < 1e-4 && (high - 0.4975).abs() < 1e-4);
+        assert_eq!(pairs(5, 0, 0, 5).change(), (0.0, None));
+    }
+
+    #[test]
+    fn an_interval_has_zero_in_it_where_the_test_says_chance() {
+        for different in [1, 5, 6, 10, 11, 40, 200, 1500] {
+            for better in 0..=different {
+                let pairs = pairs(20, different - better, better, 20);
+                let (_, interval) = pairs.change();
+                let (low, high) = interval.expect("some came out differently");
+                let is_chance = pairs.p_value() >= SIGNIFICANT;
+                assert_eq!(low <= 0.0 && high >= 0.0, is_chance, "{pairs:?}");
+            }
+        }
     }
 
     #[test]

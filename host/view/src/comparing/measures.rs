@@ -1,14 +1,15 @@
 //! What a comparison says beside the pass rate: score, cost, latency, and each named metric, of the cases that
 //! are in both columns.
 //!
-//! Metrics are read in a second pass over both lookups, which holds the scores of one side.
+//! Metrics are read in a second pass over both lookups.
 
 use runner_store::{Store, StoreError};
 
-use super::{Comparison, Matched};
+use super::Comparison;
+use super::by_test::by_test;
 use crate::significance::means::Means;
 
-/// Scores that are held.
+/// Scores that are held, of both sides.
 const MOST_SCORES: usize = 8 << 20;
 
 /// What the figure of a measure is.
@@ -27,15 +28,8 @@ pub(crate) struct Measure {
     pub(crate) name: String,
     pub(crate) unit: Unit,
     pub(crate) columns: Vec<Means>,
-}
-
-impl Measure {
     /// All pairs of columns together.
-    pub(crate) fn all(&self) -> Means {
-        let mut all = Means::default();
-        self.columns.iter().for_each(|it| all.add_all(it));
-        all
-    }
+    pub(crate) all: Means,
 }
 
 impl Comparison {
@@ -54,6 +48,7 @@ impl Comparison {
                 .iter()
                 .map(|it| it.means[unit as usize])
                 .collect(),
+            all: self.means[unit as usize],
         })
     }
 
@@ -64,57 +59,43 @@ impl Comparison {
         [before, after]: [&str; 2],
         names: &[&str],
     ) -> Result<Vec<Measure>, StoreError> {
-        // In the order of the earlier run's places, and the places of the later run's.
-        let mut matched = self.matched.clone();
-        matched.sort_unstable_by_key(|it| (it.pair, it.before));
-        let mut later: Vec<u32> = (0..matched.len() as u32).collect();
-        later.sort_unstable_by_key(|at| place(&matched[*at as usize]));
-        let names = &names[..names.len().min((MOST_SCORES / matched.len().max(1)).max(1))];
-        let mut scores = vec![f32::NAN; names.len() * matched.len()];
-        let pair = |column: u32, of: fn(&super::Beside) -> u32| {
-            let at = self.columns.iter().position(|it| of(it) == column);
-            at.map(|at| at as u32)
-        };
-        store.scores(before, |name, test, column, score| {
-            let found = names
-                .iter()
-                .position(|it| *it == name)
-                .zip(pair(column, |it| it.before));
-            if let Some((name, pair)) = found
-                && let Ok(at) =
-                    matched.binary_search_by_key(&(pair, test), |it| (it.pair, it.before))
-            {
-                scores[name * matched.len() + at] = score as f32;
-            }
-        })?;
-        let mut measures: Vec<Measure> = names.iter().map(|name| self.measure(name)).collect();
-        store.scores(after, |name, test, column, score| {
-            let found = names
-                .iter()
-                .position(|it| *it == name)
-                .zip(pair(column, |it| it.after));
-            if let Some((name, pair)) = found
-                && let Ok(at) =
-                    later.binary_search_by_key(&(pair, test), |at| place(&matched[*at as usize]))
-            {
-                let was = scores[name * matched.len() + later[at] as usize];
-                // Both as exact as the one that was held.
-                let means = &mut measures[name].columns[pair as usize];
-                means.add(was.into(), f64::from(score as f32));
-            }
-        })?;
-        Ok(measures)
-    }
-
-    fn measure(&self, name: &str) -> Measure {
-        Measure {
-            name: name.to_owned(),
-            unit: Unit::Score,
-            columns: vec![Means::default(); self.columns.len()],
+        let all = self.matched.len();
+        let names = &names[..names.len().min((MOST_SCORES / 2 / all.max(1)).max(1))];
+        let mut scores = vec![[f32::NAN; 2]; names.len() * all];
+        for (side, run) in [before, after].into_iter().enumerate() {
+            let column = |pair: u32| match side {
+                0 => self.columns[pair as usize].before,
+                _ => self.columns[pair as usize].after,
+            };
+            let place = |at: &u32| {
+                let it = &self.matched[*at as usize];
+                (column(it.pair), [it.before, it.after][side])
+            };
+            let mut order: Vec<u32> = (0..all as u32).collect();
+            order.sort_unstable_by_key(place);
+            store.scores(run, |name, test, column, score| {
+                let found = order.binary_search_by_key(&(column, test), place);
+                let name = names.iter().position(|it| *it == name);
+                if let (Some(name), Ok(at)) = (name, found) {
+                    scores[name * all + order[at] as usize][side] = score as f32;
+                }
+            })?;
         }
+        let measure = |(at, name): (usize, &&str)| {
+            let mut measure = Measure {
+                name: (*name).to_owned(),
+                unit: Unit::Score,
+                columns: vec![Means::default(); self.columns.len()],
+                all: Means::default(),
+            };
+            let columns = measure.columns.len();
+            let figure = |case: usize| scores[at * all + case];
+            by_test(&self.matched, columns, false, figure, |column, was, is| {
+                let own = measure.columns.get_mut(column);
+                own.unwrap_or(&mut measure.all).add(was, is);
+            });
+            measure
+        };
+        Ok(names.iter().enumerate().map(measure).collect())
     }
-}
-
-fn place(matched: &Matched) -> (u32, u32) {
-    (matched.pair, matched.after)
 }

@@ -256,7 +256,7 @@ fn cases(
             a href=(at(None, 0)) aria-current=[kind.is_none().then_some("page")] { "all " (figures::count(comparison.differences.len() as u64)) }
             @for (it, word, label) in Kind::ALL { a href=(at(Some(word), 0)) aria-current=[(kind == Some(it)).then_some("page")] { (label) " " (figures::count(count(it))) } }
         }
-        @if count(Kind::Flaky) > 0 { p.hint { "Flaky: it came out differently, but so did its own repeats within one of the two runs, some of which passed and some of which did not. It counts in the pass rate above as any other." } }
+        @if count(Kind::Flaky) > 0 { p.hint { "Flaky: it came out differently, but so did its own repeats within one of the two runs, some of which passed and some of which did not. In the pass rate above its test counts with the share that passed." } }
         @if shown.is_empty() { p.empty { "No case matches." } }
         @for case in shown { (case) }
         nav.pages aria-label="Pages" {

@@ -1,7 +1,8 @@
 //! Whether a difference of means is more than chance: of a score, a metric, a cost, a latency.
 //!
-//! Both figures are of the same cases, so what counts is how far each case moved (the paired t-test). It is made
-//! of sums, so that a million cases take no more memory than ten. Where few cases moved at all, t promises more
+//! Both figures are of the same tests, so what counts is how far each test moved (the paired t-test); a test has one
+//! figure, whatever repeats it has. It is made
+//! of sums, so that a million tests take no more memory than ten. Where few tests moved at all, t promises more
 //! than they can show; chance is never less than that all of those went one way (the sign test).
 
 use super::{erfc, told};
@@ -11,19 +12,19 @@ const NORMAL: u64 = 1000;
 /// With fewer that moved nothing is significant, and no interval means anything.
 const LEAST_MOVED: u64 = 6;
 
-/// A figure of cases that have it both times: sums, and how far the cases moved.
+/// A figure of tests that have it both times: sums, and how far the tests moved.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Means {
     pub(crate) count: u64,
     sums: [f64; 2],
-    moved: u64,
+    pub(super) moved: u64,
     /// Mean of the differences, and the sum of their squared distances from it (Welford's, which stays exact).
     change: f64,
     squares: f64,
 }
 
 impl Means {
-    /// Counts a case; one that lacks the figure on a side is left out.
+    /// Counts a test; one that lacks the figure on a side is left out.
     pub(crate) fn add(&mut self, before: f64, after: f64) {
         if !before.is_finite() || !after.is_finite() {
             return;
@@ -36,22 +37,6 @@ impl Means {
         let from_mean = difference - self.change;
         self.change += from_mean / self.count as f64;
         self.squares += from_mean * (difference - self.change);
-    }
-
-    /// Counts the cases of others as well (Chan's formula).
-    pub(crate) fn add_all(&mut self, others: &Self) {
-        let (n, more) = (self.count as f64, others.count as f64);
-        if others.count == 0 {
-            return;
-        }
-        let apart = others.change - self.change;
-        self.change += apart * more / (n + more);
-        self.squares += others.squares + apart * apart * n * more / (n + more);
-        self.count += others.count;
-        self.moved += others.moved;
-        for (sum, others) in self.sums.iter_mut().zip(others.sums) {
-            *sum += others;
-        }
     }
 
     /// The sum before and after.
@@ -89,7 +74,7 @@ impl Means {
     /// In words.
     pub(crate) fn told(&self) -> String {
         match self.moved {
-            0 => "no case changed".to_owned(),
+            0 => "no test changed".to_owned(),
             _ => told(self.p_value()),
         }
     }
@@ -188,23 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn two_parts_add_up_to_the_whole() {
-        let pairs = [(0.0, 1.0), (0.5, 0.25), (1.0, 1.0), (3.0, 9.0), (0.0, 0.5)];
-        let (mut first, whole) = (of(&pairs[..2]), of(&pairs));
-        first.add_all(&of(&pairs[2..]));
-        first.add_all(&Means::default());
-        assert_eq!((first.count, first.moved, first.sums), (5, 4, whole.sums));
-        assert!((first.change - whole.change).abs() < 1e-12);
-        assert!((first.squares - whole.squares).abs() < 1e-12);
-    }
-
-    #[test]
     fn a_few_cases_that_move_alike_prove_nothing() {
         let three = of(&[(0.0, 1.0); 3]);
         assert_eq!(three.told(), "may be chance, p = 0.250");
         assert_eq!(three.change(), (1.0, None));
         assert_eq!(of(&[(0.0, 1.0)]).told(), "may be chance, p = 1.000");
-        assert_eq!(of(&[(1.0, 1.0); 9]).told(), "no case changed");
+        assert_eq!(of(&[(1.0, 1.0); 9]).told(), "no test changed");
         let unknown = of(&[(f64::NAN, 1.0), (1.0, f64::NAN)]);
         assert_eq!((unknown.count, unknown.p_value()), (0, 1.0));
     }

@@ -311,11 +311,11 @@ fn two_runs_are_compared_case_by_case() {
     assert_eq!(worse.matches("<article").count(), 2);
     // All cases of both columns, and each metric of them.
     for part in [
-        "<th scope=\"row\">All</th><td class=\"n\" data-name=\"Cases\">60</td>",
-        "<th scope=\"row\">tone</th><td class=\"n\" data-name=\"Cases\">60</td>",
+        "<th scope=\"row\">All</th><td class=\"n\" data-name=\"Tests\">30 <small>of 60 cases</small></td>",
+        "<th scope=\"row\">tone</th><td class=\"n\" data-name=\"Tests\">30</td>",
         "<th scope=\"row\">Cost</th>",
         "$0.060000",
-        "no case changed",
+        "no test changed",
         "Column by column",
     ] {
         assert!(page.contains(part), "{part} in {page}");
@@ -338,7 +338,7 @@ fn one_run_that_is_ticked_is_compared_column_by_column() {
     for address in ["/compare?run=run-1", "/compare?run=run-1&left=0&right=1"] {
         let page = served.get(address);
         for part in [
-            "no case came out differently",
+            "no test came out differently",
             "<th class=\"n\" scope=\"col\">Column (0)</th><th class=\"n\" scope=\"col\">Column (1)</th>",
             "model-a",
             "href=\"/compare?run=run-1&amp;left=0&amp;right=1&amp;kind=answer\"",

@@ -26,7 +26,7 @@ pub(super) struct Ended {
     plugin: u64,
     identity: Option<Digest>,
     /// Which repeats it is one of, if of several.
-    repeats: Option<u64>,
+    pub(super) repeats: Option<u64>,
 }
 
 impl Ended {

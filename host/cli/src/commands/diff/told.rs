@@ -1,11 +1,13 @@
 //! A comparison in words and figures, for a terminal or a pipe.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_view::changes::{Change, Changes, MOST_CHANGES};
 use runner_view::significance::Pairs;
+use runner_view::significance::rate::PassRate;
 use serde_json::{Value, json};
 
 use super::cases::{Ended, Kind};
@@ -28,6 +30,10 @@ const REASON_CHARS: usize = 200;
 pub(super) struct Sums {
     /// How they ended before and after.
     pub(super) pairs: Pairs,
+    /// Of tests that ran once; those of the others are in `repeats`.
+    once: PassRate,
+    /// Of tests that ran several times: how many of their cases passed, before and after, and how many there are.
+    repeats: BTreeMap<u64, [u32; 3]>,
     score: [f64; 2],
     /// US dollars, where a case has a cost.
     cost: [Option<f64>; 2],
@@ -39,7 +45,23 @@ pub(super) struct Sums {
 impl Sums {
     pub(super) fn add(&mut self, before: &Ended, after: &Ended) {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
-        self.pairs.add(passed(before), passed(after));
+        let [was, is] = [passed(before), passed(after)];
+        self.pairs.add(was, is);
+        let waits = [before, after]
+            .iter()
+            .any(|it| it.outcome == Outcome::Waiting);
+        match after.repeats {
+            _ if waits => {}
+            Some(repeats) => {
+                let counts = self.repeats.entry(repeats).or_default();
+                for (count, more) in counts.iter_mut().zip([was, is, true]) {
+                    *count += u32::from(more);
+                }
+            }
+            None => self
+                .once
+                .add(f64::from(u8::from(was)), f64::from(u8::from(is))),
+        }
         for (side, ended) in [before, after].into_iter().enumerate() {
             self.score[side] += ended.score;
             if let Some(cost) = ended.cost {
@@ -51,6 +73,16 @@ impl Sums {
             self.latency_ms[0] += was;
             self.latency_ms[1] += is;
         }
+    }
+
+    /// The pass rate by test.
+    fn rate(&self) -> PassRate {
+        let mut rate = self.once;
+        for repeats in self.repeats.values() {
+            let [was, is, of] = repeats.map(f64::from);
+            rate.add(was / of, is / of);
+        }
+        rate
     }
 
     fn mean_ms(&self, side: usize) -> Option<u64> {
@@ -72,28 +104,25 @@ impl Sums {
     pub(super) fn json(&self) -> Value {
         let cases = self.pairs.total();
         let mean = |side: usize| (cases > 0).then(|| self.score[side] / cases as f64);
-        let (change, low, high) = self.pairs.change();
+        let rate = self.rate();
+        let (change, interval) = rate.change();
         json!({
             "cases": cases, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
             "meanScore": [mean(0), mean(1)], "cost": self.cost,
             "meanLatencyMs": [self.mean_ms(0), self.mean_ms(1)],
-            "passRateChange": { "change": change, "interval": [low, high], "pValue": self.pairs.p_value() },
+            "passRateChange": { "tests": rate.tests(), "change": change, "interval": interval, "pValue": rate.p_value() },
         })
     }
 
-    /// Whether the change of the pass rate says something; nothing where no case came out differently.
+    /// Whether the change of the pass rate says something; nothing where no test came out differently.
     fn significance(&self) -> Option<String> {
-        let pairs = &self.pairs;
-        let (change, low, high) = pairs.change();
+        let rate = self.rate();
+        let (change, interval) = rate.change();
         let points = |share: f64| format!("{:+.1}", share * 100.0);
-        (pairs.worse + pairs.better > 0).then(|| {
-            format!(
-                "{} points [{}, {}], {}",
-                points(change),
-                points(low),
-                points(high),
-                pairs.told()
-            )
+        let within = |(low, high)| format!(" [{}, {}]", points(low), points(high));
+        rate.differs().then(|| {
+            let interval = interval.map(within).unwrap_or_default();
+            format!("{} points{interval}, {}", points(change), rate.told())
         })
     }
 }
@@ -318,13 +347,18 @@ fn significance(totals: &Totals) -> String {
     if told.is_empty() {
         return String::new();
     }
+    let by = if totals.columns.iter().any(|it| !it.repeats.is_empty()) {
+        "paired, by test: the mean of its repeats; McNemar's exact test, the paired t-test for shares"
+    } else {
+        "paired, McNemar's exact test"
+    };
     format!(
-        "\nPass rate, with the 95 % interval of its change (paired), and McNemar's test:\n  {}\n",
+        "\nPass rate, with the 95 % interval of its change and p-value ({by}):\n  {}\n",
         told.join("\n  ")
     )
 }
 
-/// One line for each column in which a case came out differently.
+/// One line for each column in which a test came out differently.
 pub(super) fn significances(totals: &Totals) -> Vec<String> {
     let columns = totals.columns.iter().enumerate();
     let told = columns.filter_map(|(idx, sums)| Some(format!("({idx}) {}", sums.significance()?)));

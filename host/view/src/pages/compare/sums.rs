@@ -13,8 +13,9 @@ use super::super::run_columns::title;
 use super::Sides;
 use crate::comparing::measures::{Measure, Unit};
 use crate::comparing::{Beside, Comparison};
+use crate::significance::SIGNIFICANT;
 use crate::significance::means::Means;
-use crate::significance::{Pairs, SIGNIFICANT};
+use crate::significance::rate::PassRate;
 use crate::site::Site;
 
 /// Metrics that are compared.
@@ -23,25 +24,33 @@ const MOST_COLUMNS: u32 = 60;
 
 /// The pass rate of each pair of columns and of all, and whether it says something.
 pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
-    let mut all = Pairs::default();
-    comparison
-        .columns
-        .iter()
-        .for_each(|it| all.add_all(&it.pairs));
+    let cases = |of: fn(&Beside) -> u64| comparison.columns.iter().map(of).sum::<u64>();
+    let all = [
+        cases(|it| it.pairs.total()),
+        cases(|it| it.pairs.better),
+        cases(|it| it.pairs.worse),
+    ];
     let labels = sides.labels();
     let [before, after] = &labels;
     html! {
         div.scroll tabindex="0" role="region" aria-label="Pass rate" { table.compare {
             thead { tr {
-                th scope="col" { "Pass rate" } th.n scope="col" { "Cases" } th.n scope="col" { (before) } th.n scope="col" { (after) } th scope="col" { "Change" }
+                th scope="col" { "Pass rate" } th.n scope="col" { "Tests" } th.n scope="col" { (before) } th.n scope="col" { (after) } th scope="col" { "Change" }
                 th scope="col" { "By chance?" } th.n scope="col" { "Better" } th.n scope="col" { "Worse" } th scope="col" { "Scores" }
             } }
             tbody {
-                @for column in &comparison.columns { (pass_rate(&labels, &name(sides, column), &column.pairs, &scatter(column))) }
-                @if comparison.columns.len() > 1 { (pass_rate(&labels, &html! { "All" }, &all, &html! {})) }
+                @for column in &comparison.columns {
+                    @let cases = [column.pairs.total(), column.pairs.better, column.pairs.worse];
+                    (pass_rate(&labels, &name(sides, column), &column.rate, cases, &scatter(column)))
+                }
+                @if comparison.columns.len() > 1 { (pass_rate(&labels, &html! { "All" }, &comparison.rate, all, &html! {})) }
             }
         } }
-        p.hint { "Change of the pass rate with its 95 % interval (paired). By chance: McNemar's test over the cases that came out differently, two-sided. Scores: " (before) " to the right, " (after) " upwards; on the diagonal nothing changed." }
+        p.hint {
+            "Change of the pass rate with its 95 % interval (paired). By chance: McNemar's exact test, two-sided, with the interval that belongs to it (Clopper–Pearson, of the tests that came out differently). "
+            "A test counts once: as the mean of its repeats, and of its columns under “All”; where that leaves shares, both are of the paired t-test. "
+            "Better, worse and scores are of single cases. Scores: " (before) " to the right, " (after) " upwards; on the diagonal nothing changed."
+        }
     }
 }
 
@@ -56,24 +65,37 @@ fn name(sides: &Sides, column: &Beside) -> Markup {
 fn pass_rate(
     [before, after]: &[String; 2],
     name: &Markup,
-    pairs: &Pairs,
+    rate: &PassRate,
+    [cases, better, worse]: [u64; 3],
     scores: &Markup,
 ) -> Markup {
-    let (change, low, high) = pairs.change();
+    let (change, interval) = rate.change();
+    let [was, is] = rate.rates().map(|it| match rate.tests() {
+        0 => "–".to_owned(),
+        _ => figures::share(it),
+    });
     let points = |share: f64| format!("{:+.1}", share * 100.0).replace('-', "−");
-    let class = class(pairs.p_value(), change);
+    let class = class(rate.p_value(), change);
     html! {
         tr {
             th scope="row" { (name) }
-            td.n data-name="Cases" { (figures::count(pairs.total())) }
-            td.n data-name=(before) { (figures::percent(pairs.both + pairs.worse, pairs.total())) }
-            td.n data-name=(after) { (figures::percent(pairs.both + pairs.better, pairs.total())) }
-            td data-name="Change" class=(class) { span { b { (points(change)) " points" } " [" (points(low)) ", " (points(high)) "]" } }
-            td data-name="By chance?" class=(class) { (pairs.told()) }
-            td.n data-name="Better" { (figures::count(pairs.better)) } td.n data-name="Worse" { (figures::count(pairs.worse)) }
+            td.n data-name="Tests" { (tests(rate.tests(), cases)) }
+            td.n data-name=(before) { (was) }
+            td.n data-name=(after) { (is) }
+            td data-name="Change" class=(class) { span {
+                b { (points(change)) " points" }
+                @if let Some((low, high)) = interval { " [" (points(low)) ", " (points(high)) "]" }
+            } }
+            td data-name="By chance?" class=(class) { (rate.told()) }
+            td.n data-name="Better" { (figures::count(better)) } td.n data-name="Worse" { (figures::count(worse)) }
             td { (scores) }
         }
     }
+}
+
+/// How many tests, and of how many cases where those are more.
+fn tests(tests: u64, cases: u64) -> Markup {
+    html! { (figures::count(tests)) @if cases > tests { " " small { "of " (figures::counted(cases, "case", "cases")) } } }
 }
 
 /// Green for what is better, red for what is worse, nothing for what may be chance.
@@ -123,12 +145,12 @@ pub(super) fn measures(
         group(&labels, Some(&name(sides, column)), means)
     });
     let groups: Vec<Markup> = groups.collect();
-    let all = group(&labels, None, measures.iter().map(|it| (it, it.all())));
+    let all = group(&labels, None, measures.iter().map(|it| (it, it.all)));
     Ok(html! {
         (table(&labels, &[all]))
         @if left_out > 0 { p.hint { (figures::counted(left_out, "metric is", "metrics are")) " left out." } }
         @if groups.len() > 1 { details { summary { "Column by column" } (table(&labels, &groups)) } }
-        p.hint { "Of the cases that are in both: the sum of what they cost, the mean of the rest, each change with its 95 % interval. By chance: paired t-test, two-sided, never more certain than the sign test. Of twenty such lines one is significant by chance alone." }
+        p.hint { "Of the cases that are in both: the sum of what they cost, the mean of the rest, each change with its 95 % interval. By chance: paired t-test over the tests, each with the mean of its repeats, and of its columns where all are pooled (of cost the sum); two-sided, never more certain than the sign test. Of twenty such lines one is significant by chance alone." }
     })
 }
 
@@ -136,7 +158,7 @@ fn table([before, after]: &[String; 2], groups: &[Markup]) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Metrics, cost and latency" { table.compare {
             thead { tr {
-                th scope="col" { "Measure" } th.n scope="col" { "Cases" } th.n scope="col" { (before) } th.n scope="col" { (after) }
+                th scope="col" { "Measure" } th.n scope="col" { "Tests" } th.n scope="col" { (before) } th.n scope="col" { (after) }
                 th scope="col" { "Change" } th scope="col" { "By chance?" }
             } }
             @for group in groups { (group) }
@@ -182,7 +204,7 @@ fn row(labels: &[String; 2], measure: &Measure, means: &Means) -> Markup {
     html! {
         tr {
             th scope="row" { (line(&measure.name)) }
-            td.n data-name="Cases" { (figures::count(means.count)) }
+            td.n data-name="Tests" { (figures::count(means.count)) }
             td.n data-name=(labels[0]) { (told(measure.unit, before, 2)) }
             td.n data-name=(labels[1]) { (told(measure.unit, after, 2)) }
             td data-name="Change" class=(class) { span {

@@ -83,6 +83,16 @@ struct Matched {
 /// Whether it passed, score, cost, latency: before and after.
 type Figures = [[f32; 2]; 4];
 
+/// What the figure of a measure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// The more the better.
+    Score,
+    /// US dollars, of which people want the sum.
+    Dollars,
+    Milliseconds,
+}
+
 /// A comparison.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comparison {
@@ -316,7 +326,6 @@ impl Comparison {
 
 #[cfg(test)]
 mod tests {
-    use super::measures::Unit;
     use super::*;
 
     fn case(content: u64, test: u32, outcome: Outcome, answer: u64) -> Case {

@@ -15,9 +15,9 @@ pub struct Content {
     pub outcome: Outcome,
     /// Its score; NaN where it has none.
     pub score: f64,
-    /// What it cost in US dollars; NaN where that is unknown.
+    /// What it would have cost in US dollars without the cache; NaN where that is unknown.
     pub cost: f64,
-    /// How long its answer took, in milliseconds; NaN where there is none.
+    /// How long its answer took, in milliseconds; NaN where there is none, or the cache had it.
     pub latency_ms: f64,
     /// See [`Facts`](super::Facts).
     pub content: u64,
@@ -41,7 +41,8 @@ impl Store {
         let run = self.key(&connection, id)?;
         self.attach_lookup(&connection, run)?;
         let mut read = || {
-            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer, cost_usd, latency_ms, repeats \
+            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, file, tested, answer, \
+                       coalesce(cost_usd + coalesce(saved_usd, 0), saved_usd), iif(cached, NULL, latency_ms), repeats \
                        FROM rows JOIN lookup.facts USING (record) WHERE run = ?1 \
                        ORDER BY test_idx, prompt_idx";
             let mut found = connection.prepare(sql)?;

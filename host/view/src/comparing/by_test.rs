@@ -4,10 +4,10 @@
 //! harder got harder for each. So each test has one figure, the mean of its cases, or the sum of what they cost, and
 //! tests are what chance is reckoned with.
 
-use super::{Comparison, Figures, Matched};
+use super::{Comparison, Figures, Matched, Unit};
 
 /// Cases of a test in a pair of columns: sums before and after, and how many.
-type Part = ([f64; 2], u32);
+type Summed = ([f64; 2], u32);
 
 /// Tells `add` the figure of every test: in each pair of columns, and in all of them, which is the number behind the
 /// last. The cases stand test by test; one that lacks the figure on a side is left out.
@@ -18,7 +18,7 @@ pub(super) fn by_test(
     figure: impl Fn(usize) -> [f32; 2],
     mut add: impl FnMut(usize, f64, f64),
 ) {
-    let mut parts: Vec<Part> = vec![Part::default(); columns + 1];
+    let mut parts: Vec<Summed> = vec![Summed::default(); columns + 1];
     let mut at = 0;
     for test in matched.chunk_by(|one, other| one.first == other.first) {
         for case in test {
@@ -57,7 +57,7 @@ impl Comparison {
         });
         for unit in 0..self.means.len() {
             let figure = |at: usize| cases[at].1[unit + 1];
-            let is_sum = unit == super::measures::Unit::Dollars as usize;
+            let is_sum = unit == Unit::Dollars as usize;
             by_test(&matched, columns, is_sum, figure, |column, was, is| {
                 let own = self.columns.get_mut(column).map(|it| &mut it.means);
                 own.unwrap_or(&mut self.means)[unit].add(was, is);

@@ -5,22 +5,12 @@
 
 use runner_store::{Store, StoreError};
 
-use super::Comparison;
 use super::by_test::by_test;
+use super::{Comparison, Unit};
 use crate::significance::means::Means;
 
 /// Scores that are held, of both sides.
 const MOST_SCORES: usize = 8 << 20;
-
-/// What the figure of a measure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
-    /// The more the better.
-    Score,
-    /// US dollars, of which people want the sum.
-    Dollars,
-    Milliseconds,
-}
 
 /// Something that is compared, for each pair of columns.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,8 +11,8 @@ use runner_telling::figures;
 use super::super::line;
 use super::super::run_columns::title;
 use super::Sides;
-use crate::comparing::measures::{Measure, Unit};
-use crate::comparing::{Beside, Comparison};
+use crate::comparing::measures::Measure;
+use crate::comparing::{Beside, Comparison, Unit};
 use crate::significance::SIGNIFICANT;
 use crate::significance::means::Means;
 use crate::significance::rate::PassRate;
@@ -150,7 +150,7 @@ pub(super) fn measures(
         (table(&labels, &[all]))
         @if left_out > 0 { p.hint { (figures::counted(left_out, "metric is", "metrics are")) " left out." } }
         @if groups.len() > 1 { details { summary { "Column by column" } (table(&labels, &groups)) } }
-        p.hint { "Of the cases that are in both: the sum of what they cost, the mean of the rest, each change with its 95 % interval. By chance: paired t-test over the tests, each with the mean of its repeats, and of its columns where all are pooled (of cost the sum); two-sided, never more certain than the sign test. Of twenty such lines one is significant by chance alone." }
+        p.hint { "Of the cases that are in both: the sum of what they cost without the cache, the mean of the rest (latency: of those that did not come from the cache), each change with its 95 % interval. By chance: paired t-test over the tests, each with the mean of its repeats, and of its columns where all are pooled (of cost the sum); two-sided, never more certain than the sign test. Of twenty such lines one is significant by chance alone." }
     })
 }
 

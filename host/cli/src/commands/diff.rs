@@ -25,12 +25,13 @@ use crate::verdict::Policy;
 
 mod cases;
 mod gate;
+mod sums;
 mod told;
 mod words;
 
 use cases::{Ended, Index, Kind};
 use gate::Gate;
-use told::Sums;
+use sums::Sums;
 
 /// Cases that broke, in a summary.
 const MOST_EXAMPLES: usize = 10;

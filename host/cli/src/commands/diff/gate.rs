@@ -26,7 +26,11 @@ impl Gate {
     pub(super) fn judge(&self, totals: &Totals) -> Verdict {
         let (broke, cases) = counted(totals);
         if cases == 0 {
-            let why = "no case is in both runs, so nothing was compared";
+            let why = if totals.columns.iter().any(|it| it.waiting > 0) {
+                "every case that is in both runs waits for a person, so nothing was compared"
+            } else {
+                "no case is in both runs, so nothing was compared"
+            };
             return Verdict::because(USAGE, why.to_owned());
         }
         if self.not_run > 0 {
@@ -90,7 +94,7 @@ fn regressed(broke: u64, cases: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::told::Sums;
+    use super::super::sums::Sums;
     use super::*;
 
     fn totals(columns: &[(u64, u64)]) -> Totals {

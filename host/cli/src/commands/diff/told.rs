@@ -1,14 +1,11 @@
 //! A comparison in words and figures, for a terminal or a pipe.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use runner_eval::record::{CaseRecord, Outcome};
+use runner_eval::record::CaseRecord;
 use runner_view::changes::{Change, Changes, MOST_CHANGES};
-use runner_view::significance::Pairs;
-use runner_view::significance::rate::PassRate;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::cases::{Ended, Kind};
 use super::{Compared, Comparison, Totals, words};
@@ -24,108 +21,6 @@ const LATENCY_MS: u64 = 100;
 const NAME_CHARS: usize = 90;
 const VALUE_CHARS: usize = 60;
 const REASON_CHARS: usize = 200;
-
-/// Sums over the cases of one pair of columns that are in both runs.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Sums {
-    /// How they ended before and after.
-    pub(super) pairs: Pairs,
-    /// Of tests that ran once; those of the others are in `repeats`.
-    once: PassRate,
-    /// Of tests that ran several times: how many of their cases passed, before and after, and how many there are.
-    repeats: BTreeMap<u64, [u32; 3]>,
-    score: [f64; 2],
-    /// US dollars, where a case has a cost.
-    cost: [Option<f64>; 2],
-    /// Sums of milliseconds, over the cases answered in both runs, so that they compare.
-    latency_ms: [u64; 2],
-    answered: u64,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, before: &Ended, after: &Ended) {
-        let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
-        let [was, is] = [passed(before), passed(after)];
-        self.pairs.add(was, is);
-        let waits = [before, after]
-            .iter()
-            .any(|it| it.outcome == Outcome::Waiting);
-        match after.repeats {
-            _ if waits => {}
-            Some(repeats) => {
-                let counts = self.repeats.entry(repeats).or_default();
-                for (count, more) in counts.iter_mut().zip([was, is, true]) {
-                    *count += u32::from(more);
-                }
-            }
-            None => self
-                .once
-                .add(f64::from(u8::from(was)), f64::from(u8::from(is))),
-        }
-        for (side, ended) in [before, after].into_iter().enumerate() {
-            self.score[side] += ended.score;
-            if let Some(cost) = ended.cost {
-                *self.cost[side].get_or_insert_default() += cost;
-            }
-        }
-        if let (Some(was), Some(is)) = (before.latency_ms, after.latency_ms) {
-            self.answered += 1;
-            self.latency_ms[0] += was;
-            self.latency_ms[1] += is;
-        }
-    }
-
-    /// The pass rate by test.
-    fn rate(&self) -> PassRate {
-        let mut rate = self.once;
-        for repeats in self.repeats.values() {
-            let [was, is, of] = repeats.map(f64::from);
-            rate.add(was / of, is / of);
-        }
-        rate
-    }
-
-    fn mean_ms(&self, side: usize) -> Option<u64> {
-        self.latency_ms[side].checked_div(self.answered)
-    }
-
-    /// Cases that passed, before and after.
-    fn passed(&self) -> [u64; 2] {
-        let Pairs {
-            both,
-            worse,
-            better,
-            ..
-        } = self.pairs;
-        [both + worse, both + better]
-    }
-
-    /// For `--json`: each pair is before, after.
-    pub(super) fn json(&self) -> Value {
-        let cases = self.pairs.total();
-        let mean = |side: usize| (cases > 0).then(|| self.score[side] / cases as f64);
-        let rate = self.rate();
-        let (change, interval) = rate.change();
-        json!({
-            "cases": cases, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
-            "meanScore": [mean(0), mean(1)], "cost": self.cost,
-            "meanLatencyMs": [self.mean_ms(0), self.mean_ms(1)],
-            "passRateChange": { "tests": rate.tests(), "change": change, "interval": interval, "pValue": rate.p_value() },
-        })
-    }
-
-    /// Whether the change of the pass rate says something; nothing where no test came out differently.
-    fn significance(&self) -> Option<String> {
-        let rate = self.rate();
-        let (change, interval) = rate.change();
-        let points = |share: f64| format!("{:+.1}", share * 100.0);
-        let within = |(low, high)| format!(" [{}, {}]", points(low), points(high));
-        rate.differs().then(|| {
-            let interval = interval.map(within).unwrap_or_default();
-            format!("{} points{interval}, {}", points(change), rate.told())
-        })
-    }
-}
 
 /// The whole comparison, and what it comes to; `rows`: cases of each kind.
 pub(super) fn text(
@@ -157,6 +52,7 @@ pub(super) fn text(
     text.push_str(&changes(&comparison.changes, &totals));
     text.push('\n');
     text.push_str(&columns(comparison, &totals, width));
+    text.push_str(&waiting(&totals));
     text.push_str(&significance(&totals));
     text.push_str(&cases(&lines));
     text.push_str(&apart(comparison, &totals, rows)?);
@@ -323,11 +219,11 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
                 let cost = sums.cost[side].map(figures::dollars);
                 cost.unwrap_or_else(|| "–".to_owned())
             };
-            let cases = sums.pairs.total().max(1) as f64;
+            let cases = sums.cases.max(1) as f64;
             let passed = sums.passed();
             vec![
                 visible::line(&name).into_owned(),
-                figures::count(sums.pairs.total()),
+                figures::count(sums.cases),
                 pair(&|side| figures::count(passed[side])),
                 figures::count(sums.pairs.worse),
                 figures::count(sums.pairs.better),
@@ -338,6 +234,18 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
         })
         .collect();
     listing::render(&headings, &rows, width)
+}
+
+/// How many cases have no verdict to compare.
+fn waiting(totals: &Totals) -> String {
+    match totals.columns.iter().map(|it| it.waiting).sum() {
+        0 => String::new(),
+        1 => "\n1 case waits for a person's verdict, and is neither broke nor fixed.\n".to_owned(),
+        more => format!(
+            "\n{} cases wait for a person's verdict, and are neither broke nor fixed.\n",
+            figures::count(more)
+        ),
+    }
 }
 
 /// The change of each column's pass rate, and whether it may be chance: what the pages of `view` say of

@@ -48,6 +48,15 @@ impl Left {
         columns.map(pairs).collect()
     }
 
+    /// Whether a threshold wants little of a metric, so that its highest mean is not its best.
+    pub(crate) fn wants_little(&self, metric: &str) -> bool {
+        let metrics = self.summary["metricThresholds"].as_array();
+        metrics
+            .into_iter()
+            .flatten()
+            .any(|it| it["name"] == metric && it["max"].is_number() && !it["min"].is_number())
+    }
+
     /// What was asked of the run, once it has ended.
     pub(crate) fn asked(&self, passed: u64, total: u64) -> Vec<Asked> {
         if self.summary.is_null() {

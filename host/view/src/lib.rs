@@ -27,6 +27,7 @@ mod comparing;
 mod door;
 mod facts;
 mod folder;
+mod leads;
 mod left;
 mod links;
 mod live;

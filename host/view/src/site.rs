@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::facts;
+use crate::leads::{self, Leads};
 use crate::repeats::{OfColumns, Repeats};
 use crate::sums::Sums;
 
@@ -76,6 +77,7 @@ pub(crate) struct Site {
     sums: Kept<Arc<Sums>>,
     metrics: Kept<Arc<Metrics>>,
     repeats: Kept<Arc<OfColumns>>,
+    leads: Kept<Arc<Leads>>,
     looked_up: Kept<()>,
     making: Mutex<HashMap<String, Making>>,
 }
@@ -87,6 +89,7 @@ impl Site {
             sums: Kept::default(),
             metrics: Kept::default(),
             repeats: Kept::default(),
+            leads: Kept::default(),
             looked_up: Kept::default(),
             making: Mutex::default(),
         }
@@ -125,6 +128,7 @@ impl Site {
         lock(&self.sums).remove(id);
         lock(&self.metrics).remove(id);
         lock(&self.repeats).remove(id);
+        lock(&self.leads).remove(id);
         lock(&self.looked_up).remove(id);
     }
 
@@ -145,6 +149,13 @@ impl Site {
     pub(crate) fn repeats(&self, run: &RunInfo) -> Result<Arc<OfColumns>, StoreError> {
         kept(&self.repeats, run, || {
             Repeats::of(&self.store, &run.id).map(Arc::new)
+        })
+    }
+
+    /// Which column leads each of these metrics of a run whose lookup is ready.
+    pub(crate) fn leads(&self, run: &RunInfo, of: &Metrics) -> Result<Arc<Leads>, StoreError> {
+        kept(&self.leads, run, || {
+            leads::of(&self.store, &run.id, of).map(Arc::new)
         })
     }
 

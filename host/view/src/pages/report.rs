@@ -25,6 +25,7 @@ use super::run::{columns as of_columns, facts, matrix, over_time};
 use super::{block, keys, line, name};
 use crate::address::Address;
 use crate::assets::{REPORT, SCRIPT, STYLE};
+use crate::leads::Leads;
 use crate::left::Left;
 use crate::links::links;
 use crate::record::Record;
@@ -288,7 +289,7 @@ fn metrics(columns: &[Column], left: &Left, extras: &ReportExtras<'_>) -> Markup
     let named = extras.metrics.iter().filter(|it| !is_derived(it.0));
     let named = named.map(|(name, means)| (*name, means.iter().map(cell).collect()));
     let named: Vec<_> = named.collect();
-    of_columns::metrics_table(columns, &named, named.len() as u64, left)
+    of_columns::metrics_table(columns, &named, named.len() as u64, left, &Leads::new())
 }
 
 fn texts(table: &TextTable) -> Markup {

@@ -457,7 +457,7 @@ fn a_comparison_says_what_changed_and_which_cases_are_flaky() {
         writer.flush().unwrap();
     }
     served.get("/runs/run-4?only=flaky");
-    let told = "Repeats: 1 of 1 test flaky; pass^2 0.0 %";
+    let told = "Repeats: of 1 test 1 is flaky; pass^2 0.0 %";
     let figures = served.get("/runs/run-4/figures");
     assert!(figures.contains(told), "{figures}");
     let case = served.get("/runs/run-4/cases/1/0");

@@ -9,6 +9,7 @@ use runner_telling::{figures, visible};
 
 use super::super::{bar, line, score};
 use crate::address::segment;
+use crate::leads::Leads;
 use crate::left::Left;
 use crate::repeats::Repeats;
 use crate::site::{Column, LookedUp, Site};
@@ -41,7 +42,7 @@ fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
     Ok(html! {
         @if all.tests > 0 {
             p {
-                "Repeats: " (figures::count(all.flaky)) " of " (figures::counted(all.tests, "test", "tests")) " flaky; "
+                "Repeats: of " (figures::counted(all.tests, "test", "tests")) @if columns.len() > 1 { " (each column's for itself)" } " " (figures::count(all.flaky)) @if all.flaky == 1 { " is" } @else { " are" } " flaky; "
                 "pass^" (all.k) " " (share(all)) ", the share that passes " (all.k) " times in a row"
                 @if columns.len() > 1 {
                     " (" @for (at, (column, of)) in columns.iter().enumerate() { @if at > 0 { ", " } "column " (column) ": " (share(of)) } ")"
@@ -56,21 +57,28 @@ fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
 pub(in crate::pages) fn table(sums: &Sums, columns: &[Column]) -> Markup {
     let tallies = sums.columns.iter().enumerate();
     let tallies: Vec<(usize, &Tally)> = tallies.take(MOST_COLUMNS as usize).collect();
-    let some_wait = sums.all.of_outcome(Outcome::Waiting) > 0;
+    // What is nowhere takes no room.
+    let some = [
+        sums.all.of_outcome(Outcome::Waiting),
+        sums.all.not_run(),
+        sums.all.cached,
+    ]
+    .map(|count| count > 0);
+    let [some_wait, some_open, some_cached] = some;
     html! {
         div.scroll tabindex="0" role="region" aria-label="Figures of each column" {
             table.figures {
                 thead { tr {
                     th scope="col" { "Column" } th scope="col" { "Pass rate" }
-                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } @if some_wait { th.n scope="col" title="for a person's verdict" { "Waiting" } } th.n scope="col" { "Errors" } th.n scope="col" { "Not run" }
-                    th.n scope="col" { "Score" } th.n scope="col" { "Tokens in, out" } th.n scope="col" { "Cost" } th.n scope="col" { "Cached" }
+                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } @if some_wait { th.n scope="col" title="for a person's verdict" { "Waiting" } } th.n scope="col" { "Errors" } @if some_open { th.n scope="col" { "Not run" } }
+                    th.n scope="col" { "Score" } th.n scope="col" { "Tokens in, out" } th.n scope="col" { "Cost" } @if some_cached { th.n scope="col" { "Cached" } }
                     th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Latency" }
                 } }
                 tbody {
                     @for (idx, tally) in &tallies {
-                        (row(&html! { th scope="row" { (title(columns, *idx)) } }, tally, some_wait))
+                        (row(&html! { th scope="row" { (title(columns, *idx)) } }, tally, some))
                     }
-                    @if tallies.len() > 1 { (row(&html! { th scope="row" { "All" } }, &sums.all, some_wait)) }
+                    @if tallies.len() > 1 { (row(&html! { th scope="row" { "All" } }, &sums.all, some)) }
                 }
             }
         }
@@ -90,7 +98,7 @@ pub(in crate::pages) fn title(columns: &[Column], idx: usize) -> Markup {
     }
 }
 
-fn row(head: &Markup, tally: &Tally, some_wait: bool) -> Markup {
+fn row(head: &Markup, tally: &Tally, [some_wait, some_open, some_cached]: [bool; 3]) -> Markup {
     let total = tally.total();
     let of = |outcome| tally.of_outcome(outcome);
     let share = |outcome| of(outcome) as f64 / total.max(1) as f64;
@@ -113,11 +121,11 @@ fn row(head: &Markup, tally: &Tally, some_wait: bool) -> Markup {
             td.n { (figures::count(of(Outcome::Failed))) }
             @if some_wait { td.n { (figures::count(of(Outcome::Waiting))) } }
             td.n { (figures::count(of(Outcome::Error))) }
-            td.n { (figures::count(tally.not_run())) }
+            @if some_open { td.n { (figures::count(tally.not_run())) } }
             td.n { (score(tally.score())) }
             td.n { (figures::count(tally.input_tokens)) ", " (figures::count(tally.output_tokens)) }
             td.n { (tally.cost.map_or("–".to_owned(), figures::dollars)) @for part in tally.cost_parts() { small { (part) } } }
-            td.n { (figures::count(tally.cached)) }
+            @if some_cached { td.n { (figures::count(tally.cached)) } }
             td.n { (ms(50.0)) }
             td.n { (ms(95.0)) }
             td { (spread(tally)) }
@@ -154,6 +162,11 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         Err(why) => return Ok(html! { p.hint { "Metrics can't be read: " (line(&why)) "." } }),
     }
     let metrics = named(site, run)?;
+    let leads = if columns.len() > 1 {
+        site.leads(run, &metrics)?
+    } else {
+        Arc::default()
+    };
     let shown = 0..columns.len().min(MOST_COLUMNS as usize) as u32;
     let of = |sums: &BTreeMap<u32, (u64, f64)>| -> Vec<Mean> {
         shown
@@ -174,6 +187,7 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         &named,
         metrics.all,
         &Left::of(site, run)?,
+        &leads,
     ))
 }
 
@@ -192,6 +206,7 @@ pub(in crate::pages) fn metrics_table(
     named: &[(&str, Vec<Mean>)],
     all: u64,
     left: &Left,
+    leads: &Leads,
 ) -> Markup {
     let derived = left.derived();
     let mut worked: Vec<&str> = derived.iter().flatten().map(|(name, _)| *name).collect();
@@ -218,8 +233,8 @@ pub(in crate::pages) fn metrics_table(
                     tbody {
                         @for (name, cells) in named.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) }
-                            @let best = best(cells, most);
-                            @for cell in cells.iter().take(shown) { td.rate { (drawn(*cell, best.as_deref(), most)) } }
+                            @let best = leads.get(*name).filter(|_| !left.wants_little(name)).map(|it| *it as usize);
+                            @for (at, cell) in cells.iter().take(shown).enumerate() { td.rate { (drawn(*cell, best == Some(at), most)) } }
                         } }
                         @for name in worked.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) " " small { "derived" } }
@@ -229,6 +244,7 @@ pub(in crate::pages) fn metrics_table(
                 }
             }
         }
+        @if named.iter().any(|it| leads.contains_key(it.0)) { p.hint { "In bold: the highest mean, where its lead over the next is more than chance (paired t-test by test, p < 0.05)." } }
         @if all > MOST_METRICS.into() { p.hint { "The first " (MOST_METRICS) " of " (figures::count(all)) " metrics." } }
     }
 }
@@ -238,17 +254,8 @@ fn is_of_few((_, of): &(f64, Option<u64>), most: u64) -> bool {
     of.is_some_and(|count| count * 2 < most)
 }
 
-/// The highest mean of a row as it is shown, where not all are the same and none is of few scores.
-fn best(cells: &[Mean], most: u64) -> Option<String> {
-    let means = || cells.iter().flatten().map(|it| it.0);
-    let shown = means().map(|it| format!("{it:.2}")).collect::<HashSet<_>>();
-    let highest = means().fold(f64::NEG_INFINITY, f64::max);
-    let some_few = cells.iter().flatten().any(|it| is_of_few(it, most));
-    (shown.len() > 1 && !some_few).then(|| format!("{highest:.2}"))
-}
-
 /// A mean as a bar and a number; of how many, where others are of many more.
-fn drawn(mean: Mean, best: Option<&str>, most: u64) -> Markup {
+fn drawn(mean: Mean, is_best: bool, most: u64) -> Markup {
     let Some(cell @ (mean, of)) = mean else {
         return html! { "–" };
     };
@@ -256,7 +263,7 @@ fn drawn(mean: Mean, best: Option<&str>, most: u64) -> Markup {
     html! {
         (bar(&shown, &[(mean.clamp(0.0, 1.0), "mark")]))
         span title=[of.map(|count| format!("mean of {}", figures::count(count)))] {
-            @if best == Some(&*shown) { strong { (shown) } } @else { (shown) }
+            @if is_best { strong { (shown) } } @else { (shown) }
         }
         @if let Some(few) = of.filter(|_| is_of_few(&cell, most)) { " " small { "of " (figures::count(few)) } }
     }
@@ -267,18 +274,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_of_a_row_is_marked_where_columns_differ() {
-        let means = |all: &[f64]| -> Vec<Mean> { all.iter().map(|it| Some((*it, None))).collect() };
-        assert_eq!(best(&means(&[0.5, 0.75]), 60).as_deref(), Some("0.75"));
-        assert_eq!(best(&means(&[0.501, 0.502]), 60), None);
-        assert_eq!(best(&[None, Some((0.5, None))], 60), None);
-        assert_eq!(
-            best(&[Some((1.0, Some(1))), Some((0.0, Some(1)))], 60),
-            None
-        );
-        let few = drawn(Some((0.75, Some(4))), Some("0.75"), 60).into_string();
+    fn what_leads_is_bold_and_a_mean_of_few_scores_says_so() {
+        let few = drawn(Some((0.75, Some(4))), true, 60).into_string();
         assert!(few.contains("<strong>0.75</strong>") && few.contains("<small>of 4</small>"));
-        let many = drawn(Some((0.5, Some(40))), Some("0.75"), 60).into_string();
+        let many = drawn(Some((0.5, Some(40))), false, 60).into_string();
         assert!(!many.contains("<strong") && !many.contains("<small"));
     }
 }

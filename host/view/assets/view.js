@@ -123,11 +123,12 @@
   };
   if (one("form.filters")) {
     const due = new Map();
-    const drawn = new Map(sizes.map((size) => [size, size.offsetWidth]));
+    // What somebody widens has a width of its own; paper and windows change all columns, and are nobody's choice.
+    const drawn = new Map(sizes.map((size) => [size, size.style.width]));
     const watch = new ResizeObserver((changes) => {
       for (const { target } of changes) {
-        if (drawn.get(target) === target.offsetWidth) continue;
-        drawn.set(target, target.offsetWidth);
+        if (drawn.get(target) === target.style.width) continue;
+        drawn.set(target, target.style.width);
         clearTimeout(due.get(target));
         due.set(target, setTimeout(() => keepWidth(target), 200));
       }

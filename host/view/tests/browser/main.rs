@@ -154,6 +154,15 @@ fn a_column_that_is_made_wider_stays_so() {
     browser.wait("document.querySelector('form.say')");
     browser.press("u");
     browser.wait("document.querySelector('[data-size]')?.offsetWidth === 540");
+    // Paper changes all columns, and is nobody's choice.
+    browser.open(&format!("{root}/runs/{new}"));
+    browser.wait("document.querySelector('.matrix') && !document.querySelector('[data-load]')");
+    fits_paper(browser, "run");
+    browser.look(1440, false);
+    browser.eval("requestAnimationFrame(() => requestAnimationFrame(() => document.querySelectorAll('[data-size]')[1].style.width = '500px'))");
+    browser.wait("new URLSearchParams(location.search).has('width')");
+    let widths = browser.eval("new URLSearchParams(location.search).getAll('width').join()");
+    assert_eq!(widths, "1:500");
     assert_eq!(browser.complaints, [] as [String; 0]);
 }
 
@@ -189,6 +198,19 @@ fn fits_paper(browser: &mut Browser, name: &str) {
         "{name} is wider than paper: {over}"
     );
     browser.ask("Emulation.setEmulatedMedia", &json!({ "media": "" }));
+}
+
+#[test]
+fn the_figures_of_a_run_need_no_scrolling_on_a_desk() {
+    let Some(mut tried) = tried() else { return };
+    let Tried {
+        browser, root, new, ..
+    } = &mut tried;
+    browser.look(1440, false);
+    browser.open(&format!("{root}/runs/{new}"));
+    browser.wait("document.querySelector('.figures') && !document.querySelector('[data-load]')");
+    let over = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.figures').parentElement)";
+    assert_eq!(browser.eval(over), 0);
 }
 
 #[test]

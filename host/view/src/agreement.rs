@@ -1,11 +1,11 @@
 //! How far judges agree with people: for every metric, and for the verdict, the cases that a person
-//! gave a thumb.
+//! gave a thumb. What a person judged, whom a `human` assertion asked, is no judge's word, and is left out.
 
 use std::collections::BTreeMap;
 
-use runner_store::{Store, StoreError};
+use runner_store::{Outcome, Store, StoreError};
 
-use crate::record::Record;
+use crate::record::{Component, Record};
 use crate::significance::Pairs;
 
 /// Cases that are read: nobody grades more by hand.
@@ -29,17 +29,50 @@ pub(crate) fn of(store: &Store, id: &str) -> Result<Agreement, StoreError> {
         let Some(row) = rows.row(case.test_idx, case.prompt_idx)? else {
             continue;
         };
-        let passed = row.outcome == runner_store::Outcome::Passed;
-        all.entry(VERDICT.to_owned())
-            .or_default()
-            .add(passed, thumb);
         let record = Record::read(&row.record_json);
+        if let Some(passed) = verdict(row.outcome, &record) {
+            let pairs = all.entry(VERDICT.to_owned()).or_default();
+            pairs.add(passed, thumb);
+        }
         for component in record.components() {
-            if !component.skipped && component.error_code.is_none() {
+            if !component.skipped && !component.is_people_s() && component.error_code.is_none() {
                 let pairs = all.entry(component.name().to_owned()).or_default();
                 pairs.add(component.pass, thumb);
             }
         }
     }
     Ok(all)
+}
+
+/// Whether a case passed, people aside; `None` where nobody else judged it.
+fn verdict(outcome: Outcome, record: &Record) -> Option<bool> {
+    if !record.components().iter().any(Component::is_people_s) {
+        return Some(outcome == Outcome::Passed);
+    }
+    let mut others = record
+        .components()
+        .iter()
+        .filter(|it| !it.is_people_s())
+        .peekable();
+    others.peek()?;
+    Some(others.all(|it| !it.is_bad()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_that_people_gave_is_no_judge_s() {
+        let of = |outcome, components: &str| {
+            let json = format!(r#"{{"gradingResult":{{"componentResults":[{components}]}}}}"#);
+            verdict(outcome, &Record::read(&json))
+        };
+        let human = r#"{"pass":false,"assertion":{"type":"human","metric":"sendable"}}"#;
+        let judge = r#"{"pass":true,"assertion":{"type":"llm-rubric"}}"#;
+        let both = format!("{human},{judge}");
+        assert_eq!(of(Outcome::Failed, &both), Some(true));
+        assert_eq!(of(Outcome::Failed, human), None);
+        assert_eq!(of(Outcome::Failed, judge), Some(false));
+    }
 }

@@ -203,6 +203,11 @@ impl Component {
         matches!(self.word(), "ERROR" | "FAIL" | "WAITS")
     }
 
+    /// Whether a person gave it.
+    pub(crate) fn is_people_s(&self) -> bool {
+        self.assertion["type"] == "human"
+    }
+
     /// The metric that it counts for, or else its type.
     pub(crate) fn name(&self) -> &str {
         let text = |name: &str| self.assertion.get(name).and_then(Value::as_str);

@@ -46,7 +46,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
                         td.n { (figures::count(pairs.better)) } td.n { (figures::count(pairs.neither)) }
                     } } }
                 } }
-                p.hint { "A thumb up counts as yes. Kappa is the agreement beyond chance: 1 is full agreement, 0 none; – means that one side always gives the same verdict." }
+                p.hint { "A thumb up counts as yes. What a human assertion asked people is left out, of the verdict, too. Kappa is the agreement beyond chance: 1 is full agreement, 0 none; – means that one side always gives the same verdict." }
             }
         },
     )))

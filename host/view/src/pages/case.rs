@@ -225,7 +225,7 @@ fn answered(record: &Record) -> Markup {
         section aria-label="Answer" {
             h2 { "Answer" }
             @if let Some(reasoning) = &response.reasoning { details open { summary { "Reasoning" } (rendered(reasoning)) } }
-            (transcript::answer(&response.output))
+            (transcript::answer(&response.output, response.raw.as_ref()))
             @if !response.metadata.is_empty() { details { summary { "What else the provider reported" } (json(&Value::Object(response.metadata.clone()))) } }
             @if let Some(raw) = &response.raw { details { summary { "Raw response" } (json(raw)) } }
         }

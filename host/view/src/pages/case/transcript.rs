@@ -19,9 +19,16 @@ pub(super) fn prompt(raw: &str) -> Markup {
     }
 }
 
-/// An answer: text, a message, calls of tools, or any JSON.
-pub(super) fn answer(output: &Value) -> Markup {
+/// An answer: text, a message, calls of tools, or any JSON; what a model says beside its calls is the answer, and
+/// they are in the raw response.
+pub(super) fn answer(output: &Value, raw: Option<&Value>) -> Markup {
     let calls = calls(output);
+    if let (Value::String(text), Some(raw)) = (output, raw)
+        && calls_in(text).is_none()
+        && let beside @ [_, ..] = &calls_of(raw)[..]
+    {
+        return html! { ol.talk { li.turn.assistant { (rendered(text)) (called(beside)) } } };
+    }
     match output {
         Value::String(text) if is_picture(text) => {
             html! { img src=(text) alt="the answer is a picture"; }
@@ -106,6 +113,24 @@ fn calls(value: &Value) -> Vec<Value> {
     }
 }
 
+/// The calls in a provider's response, whose message or list of parts has them.
+fn calls_of(raw: &Value) -> Vec<Value> {
+    if let Some(raw) = raw.as_str().and_then(shown) {
+        return calls_of(&raw);
+    }
+    let message = raw
+        .pointer("/choices/0/message")
+        .map(calls)
+        .unwrap_or_default();
+    let parts = [raw.get("content"), raw.get("output")];
+    let parts = parts
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_array)
+        .flatten();
+    message.into_iter().chain(parts.flat_map(calls)).collect()
+}
+
 /// Calls in an answer that is JSON in a text.
 fn calls_in(text: &str) -> Option<Vec<Value>> {
     if !text.trim_start().starts_with(['[', '{']) {
@@ -138,7 +163,34 @@ fn called(calls: &[Value]) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn calls_beside_a_text_are_shown_below_it() {
+        let text = json!("Let me add.");
+        for raw in [
+            json!({ "choices": [{ "message": { "content": "Let me add.", "tool_calls": [{ "function": { "name": "add<b>", "arguments": "{}" } }] } }] }),
+            json!({ "content": [{ "type": "text", "text": "Let me add." }, { "type": "tool_use", "name": "add<b>", "input": {} }] }),
+            Value::String(
+                json!({ "content": [{ "type": "tool_use", "name": "add<b>" }] }).to_string(),
+            ),
+            json!({ "output": [{ "type": "function_call", "name": "add<b>", "arguments": "{}" }] }),
+        ] {
+            let shown = answer(&text, Some(&raw)).0;
+            assert!(
+                shown.contains("Let me add.") && shown.contains("calls <code>add&lt;b&gt;</code>"),
+                "{shown}"
+            );
+        }
+        for raw in [
+            Value::Null,
+            json!({ "choices": [{ "message": { "content": "x" } }] }),
+        ] {
+            assert_eq!(answer(&text, Some(&raw)).0, answer(&text, None).0);
+        }
+    }
 
     #[test]
     fn a_conversation_is_shown_as_one() {
@@ -173,13 +225,14 @@ mod tests {
             assert!(!prompt(raw).0.contains("class=\"talk\""), "{raw}");
         }
         assert!(
-            answer(&serde_json::json!({ "a": 1 }))
+            answer(&json!({ "a": 1 }), None)
                 .0
                 .contains("class=\"json\"")
         );
         assert!(
             answer(
-                &serde_json::json!([{ "type": "function_call", "name": "f", "arguments": "{}" }])
+                &json!([{ "type": "function_call", "name": "f", "arguments": "{}" }]),
+                None
             )
             .0
             .contains("calls <code>f</code>")

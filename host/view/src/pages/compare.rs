@@ -141,7 +141,7 @@ fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, Vec<RunInfo>>
     let ((old, _), (new, _)) = (site.head(&before.id)?, site.head(&after.id)?);
     let number = |name| query.get(name).and_then(|text| text.parse::<u32>().ok());
     let is_one_run = before.id == after.id;
-    let first_two = (is_one_run && new.len() > 1).then_some((0, 1));
+    let first_two = rival(&new).filter(|_| is_one_run).map(|it| (0, it));
     let chosen = number("left").zip(number("right")).or(first_two);
     if is_one_run && chosen.is_none() {
         return Ok(Err(runs));
@@ -157,6 +157,17 @@ fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, Vec<RunInfo>>
         new,
         query: parts.join("&"),
     }))
+}
+
+/// The column that the first of a run is held against unless another is chosen: another model's with the same prompt, or
+/// else another model's, or else the second.
+fn rival(columns: &[Column]) -> Option<u32> {
+    let (first, others) = columns.split_first()?;
+    let at = |is: &dyn Fn(&Column) -> bool| others.iter().position(is);
+    at(&|it| it.provider != first.provider && it.raw == first.raw)
+        .or_else(|| at(&|it| it.provider != first.provider))
+        .or_else(|| at(&|_| true))
+        .map(|it| it as u32 + 1)
 }
 
 fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
@@ -312,5 +323,29 @@ fn told(record: &Record) -> String {
     match &record.response {
         Some(_) => record.answer(),
         None => record.error.clone().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_column_is_held_against_another_model_with_its_prompt() {
+        let of = |columns: &[(&str, &str)]| {
+            let columns = columns.iter().map(|(provider, raw)| Column {
+                provider: (*provider).to_owned(),
+                raw: (*raw).to_owned(),
+                ..Column::default()
+            });
+            rival(&columns.collect::<Vec<_>>())
+        };
+        assert_eq!(
+            of(&[("a", "p"), ("a", "q"), ("b", "q"), ("b", "p")]),
+            Some(3)
+        );
+        assert_eq!(of(&[("a", "p"), ("a", "q"), ("b", "q")]), Some(2));
+        assert_eq!(of(&[("a", "p"), ("a", "q")]), Some(1));
+        assert_eq!(of(&[("a", "p")]), None);
     }
 }

@@ -9,8 +9,9 @@ use runner_telling::figures;
 
 use super::{layout, line, name, when};
 use crate::address::segment;
+use crate::pairing;
 use crate::request::Reply;
-use crate::site::Site;
+use crate::site::{Column, Site};
 use crate::sums::{Sums, Tally};
 
 /// Runs that are shown.
@@ -20,29 +21,33 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Columns that are drawn: as many colours as people tell apart.
 const COLUMNS: usize = 8;
 
-/// Provider and prompt of a column.
-type Name = (String, String);
 /// A run, its columns, its sums.
-type Point = (RunInfo, Vec<Name>, Arc<Sums>);
+type Point = (RunInfo, Vec<Column>, Arc<Sums>);
+
+/// A column over time, called as in the newest run that has it.
+#[derive(Debug, Default, PartialEq)]
+struct Line {
+    provider: String,
+    label: String,
+    was_edited: bool,
+    /// Which column of each run it is.
+    columns: Vec<Option<usize>>,
+}
 
 /// The page.
 pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
     let run = site.store.run(id)?;
     let (all, left_out, others) = runs(site, id)?;
-    let names = names(&all);
+    let lines = lines(&all.iter().map(|it| &*it.1).collect::<Vec<_>>());
     let figure = |of: &dyn Fn(&Tally) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
-        let of_run = |name: &Name, columns: &[Name], sums: &Sums| {
-            sums.columns
-                .get(columns.iter().position(|it| it == name)?)
-                .and_then(of)
+        let of_run = |line: &Line, run: usize| {
+            let column = line.columns[run]?;
+            all[run].2.columns.get(column).and_then(of)
         };
-        names
+        let runs = 0..all.len();
+        lines
             .iter()
-            .map(|name| {
-                all.iter()
-                    .map(|(_, columns, sums)| of_run(name, columns, sums))
-                    .collect()
-            })
+            .map(|line| runs.clone().map(|run| of_run(line, run)).collect())
             .collect()
     };
     let rate = figure(&|it| {
@@ -60,10 +65,13 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
         &html! {
             p.crumbs { a rel="up" href=(at) { (name(&run)) } }
             h1 { "Trend" }
-            p.hint { "Runs that are called the same, or have the same config, the newest on the right." }
+            p.hint { "Runs that are called the same, or have the same config, the newest on the right. The line of a provider goes on where its prompt was edited, and is broken where a run lacks its column." }
             @if others > 0 { p.hint { (figures::counted(others, "run", "runs")) " of the same name with less than half or more than twice as many cases left out." } }
             @if left_out > 0 { p.hint { (figures::counted(left_out, "run is", "runs are")) " not added up yet; " a href="" { "load again" } " to go on." } }
-            ol.legend { @for (idx, (provider, label)) in names.iter().enumerate() { li class={ "line-" (idx) } { (line(provider)) " · " (line(&runner_telling::visible::cut(label, 60))) } } }
+            ol.legend { @for (idx, it) in lines.iter().enumerate() { li class={ "line-" (idx) } {
+                (line(&it.provider)) " · " (line(&runner_telling::visible::cut(&it.label, 60)))
+                @if it.was_edited { " " small { "(its prompt was edited)" } }
+            } } }
             div.charts {
                 (chart("Pass rate", &rate, &times, Some(1.0), &share))
                 (chart("Cost", &cost, &times, None, &figures::dollars))
@@ -93,25 +101,51 @@ fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64, u64), StoreError> {
         }
         let sums = site.sums(&run)?;
         let (columns, _) = site.head(&run.id)?;
-        let columns = columns
-            .into_iter()
-            .map(|it| (it.provider, it.label))
-            .collect();
         all.push((run, columns, sums));
     }
     all.reverse();
     Ok((all, left_out, others))
 }
 
-/// The columns of the runs, those of the newest first.
-fn names(all: &[Point]) -> Vec<Name> {
-    let mut names: Vec<Name> = Vec::new();
-    for column in all.iter().rev().flat_map(|(_, columns, _)| columns) {
-        if !names.contains(column) && names.len() < COLUMNS {
-            names.push(column.clone());
+fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
+    let of = columns.iter();
+    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
+}
+
+/// The lines through the columns of these runs, the oldest first; those of the newest come first.
+fn lines(runs: &[&[Column]]) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    // How each line is called in the newest of the runs that were seen.
+    let mut earliest: Vec<Column> = Vec::new();
+    for (run, columns) in runs.iter().enumerate().rev() {
+        let partners = pairing::columns(&names(columns), &names(&earliest));
+        let mut free: Vec<bool> = vec![true; columns.len()];
+        for (line, column) in partners.iter().enumerate() {
+            // Another model is another line, whatever its prompt.
+            let Some(column) = column.filter(|it| columns[*it].provider == earliest[line].provider)
+            else {
+                continue;
+            };
+            free[column] = false;
+            lines[line].columns[run] = Some(column);
+            lines[line].was_edited |= columns[column].raw != earliest[line].raw;
+            earliest[line] = columns[column].clone();
+        }
+        for (column, it) in columns.iter().enumerate() {
+            if free[column] && lines.len() < COLUMNS {
+                let mut places = vec![None; runs.len()];
+                places[run] = Some(column);
+                lines.push(Line {
+                    provider: it.provider.clone(),
+                    label: it.label.clone(),
+                    was_edited: false,
+                    columns: places,
+                });
+                earliest.push(it.clone());
+            }
         }
     }
-    names
+    lines
 }
 
 /// Where a chart's lines are drawn: to the right of the figures at its left edge, above the dates.
@@ -154,10 +188,13 @@ fn chart(
                 }
                 @for (idx, anchor, date) in dates(times) { text x=(place(x(idx))) y="139" text-anchor=(anchor) { (date) } }
                 @for (line, values) in lines.iter().enumerate() {
-                    @let points: Vec<(f64, f64, f64)> = values.iter().enumerate().filter_map(|(idx, value)| value.map(|value| (x(idx), y(value), value))).collect();
+                    @let points: Vec<Option<(f64, f64, f64)>> = values.iter().enumerate().map(|(idx, value)| value.map(|value| (x(idx), y(value), value))).collect();
                     g class={ "line-" (line) } {
-                        polyline points=(points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")) {}
-                        @for (x, y, value) in &points { circle cx=(place(*x)) cy=(place(*y)) r="3" { title { (told(*value)) } } }
+                        // A run that lacks the column breaks the line.
+                        @for part in points.split(Option::is_none).filter(|part| part.len() > 1) {
+                            polyline points=(part.iter().flatten().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")) {}
+                        }
+                        @for (x, y, value) in points.iter().flatten() { circle cx=(place(*x)) cy=(place(*y)) r="3" { title { (told(*value)) } } }
                     }
                 }
             }
@@ -214,6 +251,47 @@ fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_goes_on_where_a_prompt_was_edited_and_breaks_where_it_lacks() {
+        let column = |provider: &str, raw: &str| Column {
+            provider: provider.to_owned(),
+            label: raw.to_owned(),
+            raw: raw.to_owned(),
+            ..Column::default()
+        };
+        let (edited, old, other) = (column("a", "new"), column("a", "old"), column("b", "old"));
+        let runs = [
+            vec![old.clone(), other.clone()],
+            vec![old.clone()],
+            vec![other.clone(), edited.clone()],
+        ];
+        let found = lines(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let line = |provider: &str, label: &str, was_edited, columns: [Option<usize>; 3]| Line {
+            provider: provider.to_owned(),
+            label: label.to_owned(),
+            was_edited,
+            columns: columns.into(),
+        };
+        assert_eq!(
+            found,
+            [
+                line("b", "old", false, [Some(1), None, Some(0)]),
+                line("a", "new", true, [Some(0), Some(0), Some(1)]),
+            ]
+        );
+        let drawn = |values: [Option<f64>; 4]| {
+            let told = |it: f64| it.to_string();
+            let chart = chart("x", &[values.into()], &[0, 1, 2, 3], Some(1.0), &told).0;
+            [
+                chart.matches("<polyline").count(),
+                chart.matches("<circle").count(),
+            ]
+        };
+        assert_eq!(drawn([Some(1.0), Some(0.5), Some(0.5), Some(1.0)]), [1, 4]);
+        assert_eq!(drawn([Some(1.0), Some(0.5), None, Some(1.0)]), [1, 3]);
+        assert_eq!(drawn([Some(1.0), None, Some(0.5), Some(1.0)]), [1, 3]);
+    }
 
     #[test]
     fn a_chart_says_when_its_runs_began() {

@@ -277,6 +277,25 @@ fn a_lookup_adds_up_metrics_and_errors_and_says_what_cases_are() {
 }
 
 #[test]
+fn what_the_cache_had_costs_as_much_and_has_no_latency() {
+    let fresh = Fresh::new();
+    let mut rows = [row(0, 0), row(1, 0), row(2, 0)];
+    for (row, test) in rows.iter_mut().zip(0..) {
+        row.record_json = format!("{{\"n\":{test},\"column\":0}}");
+    }
+    (rows[0].cached, rows[0].cost_usd) = (true, Some(0.0));
+    (rows[1].saved_usd, rows[2].cost_usd, rows[2].saved_usd) = (None, None, None);
+    fresh.finished("run", 1, rows);
+    catch_up(&fresh);
+    let mut found = Vec::new();
+    let see = |it: Content| found.push((it.cost, it.latency_ms));
+    fresh.store.contents("run", see).unwrap();
+    assert!((found[0].0 - 0.000_1).abs() < 1e-12 && found[0].1.is_nan());
+    assert!((found[1].0 - 0.000_25).abs() < 1e-12 && found[1].1 > 11.9);
+    assert!(found[2].0.is_nan());
+}
+
+#[test]
 fn a_row_that_took_the_place_of_another_is_looked_up_anew() {
     let fresh = fresh();
     catch_up(&fresh);

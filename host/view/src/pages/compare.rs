@@ -196,7 +196,7 @@ fn head(sides: &Sides, comparison: &Comparison) -> Markup {
             } @else { (run(&sides.before, "Before")) (run(&sides.after, "After")) }
             @if comparison.only_before + comparison.only_after > 0 {
                 @let [before, after] = sides.labels();
-                p.hint { (figures::counted(comparison.only_before, "case is", "cases are")) " only in “" (before) "”, " (figures::counted(comparison.only_after, "case", "cases")) " only in “" (after) "”." }
+                p.hint { (figures::counted(comparison.only_before, "case is", "cases are")) " only in “" (before) "”, " (figures::counted(comparison.only_after, "case", "cases")) " only in “" (after) "”. A repeat is compared with the same repeat, so those that one run lacks are among them." }
             }
         }
     }

@@ -463,12 +463,14 @@ fn a_comparison_says_what_changed_and_which_cases_are_flaky() {
     let case = served.get("/runs/run-4/cases/1/0");
     assert!(case.contains("repeat 2"), "{case}");
     let page = served.get("/compare?run=run-3&run=run-4");
-    let prompt = "<b>prompt</b> p: <del>Say {{x}}</del> → <ins>Say &lt;i&gt;{{x}}</ins>";
+    let prompt = "<b>prompt</b> p</summary><div class=\"beside\"><pre>Say <del>{{x}}</del></pre><pre>Say <ins>&lt;i&gt;{{x}}</ins></pre>";
     assert!(page.contains(prompt), "{page}");
     for told in [
         ">flaky 1</a>",
         ">got worse 0</a>",
         "Flaky: it came out differently",
+        // Two repeats are one test.
+        "data-name=\"Tests\">1 <small>of 2 cases</small>",
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }

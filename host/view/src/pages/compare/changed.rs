@@ -74,9 +74,16 @@ fn told(change: &Change<'_>) -> Markup {
     } else {
         change.of
     };
-    let head = html! { b { (of) } " " (line(&visible::cut(&change.name, NAME))) };
+    // A prompt without a name is called by its text, which is below.
+    let is_own = *change.after == *change.name;
+    let head = html! { b { (of) } @if !is_own { " " (line(&visible::cut(&change.name, NAME))) } };
+    let is_long = |was: &str, is: &str| {
+        let either = |it: &str| it.chars().count() > VALUE;
+        let words = |it: &str| it.contains(char::is_whitespace);
+        either(was) || either(is) || (words(was) && words(is))
+    };
     if let (Value::String(was), Value::String(is)) = (&*change.before, &*change.after)
-        && [was, is].iter().any(|it| it.chars().count() > VALUE)
+        && is_long(was, is)
     {
         let texts = words::beside(was, is);
         return html! { details open { summary { (head) } div.beside { pre { (texts.0) } pre { (texts.1) } } } };
@@ -125,5 +132,10 @@ mod tests {
         let told = change("prompt", long("old<"), long("new"));
         assert!(told.contains("<del>old&lt;</del></pre>"), "{told}");
         assert!(told.contains("<ins>new</ins></pre>"), "{told}");
+        let told = change("prompt", json!("Answer shortly."), json!("Answer kindly."));
+        assert!(
+            told.contains("<pre>Answer <del>shortly.</del></pre>"),
+            "{told}"
+        );
     }
 }

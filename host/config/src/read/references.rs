@@ -16,7 +16,7 @@ use std::rc::Rc;
 use crate::bounds::REFERENCES;
 use crate::model::{Findings, Origin, Position};
 use crate::read::entry::shortened;
-use crate::read::files::{FileContents, Files, has_extension, names_file};
+use crate::read::files::{FileContents, Files, names_file};
 use crate::read::node::{Key, Kind, Mark, Node, Text};
 
 /// Keys whose values are JSON Schemas, or hold them.
@@ -200,7 +200,9 @@ impl Resolver<'_> {
             return Err(Refusal::pointer(reason));
         }
         let shown = self.files.shown(file);
-        if may_be_rows(self.document, &place.key) && !has_extension(&shown, &["yaml", "yml"]) {
+        if may_be_rows(self.document, &place.key)
+            && self.files.are_data(&shown, FileContents::Tests)
+        {
             return Err(Refusal {
                 reason: "brings parts of tests out of a file that is no YAML, and so data".into(),
                 help: "name the file itself (`tests: file://…`), or write them as YAML",

@@ -44,9 +44,7 @@ impl Files {
     /// The rights of a file that somebody names for what it holds. No person's file is more than the config, and
     /// what is vouched for vouches for no other file.
     pub(crate) fn origin_of(&self, path: &Path, holds: FileContents, named_by: &Origin) -> Origin {
-        // A link is what it leads to, whatever it is called.
-        let file = real(&tidy(&self.cwd.join(path)));
-        let are_data = holds.are_data(path) || holds.are_data(&file);
+        let are_data = self.are_data(path, holds);
         match named_by {
             Origin::Data(namer) if are_data => {
                 // A file of its own, with no right that whoever names it has not.
@@ -66,6 +64,11 @@ impl Files {
             Origin::Vouched => Origin::Vouched,
             Origin::Person | Origin::Config => Origin::Config,
         }
+    }
+
+    /// Whether a file is data, by its name and by that of the file behind a link.
+    pub(crate) fn are_data(&self, path: &Path, holds: FileContents) -> bool {
+        holds.are_data(path) || holds.are_data(&real(&tidy(&self.cwd.join(path))))
     }
 
     /// Whether a file lies neither in the config's folder nor in the current one.

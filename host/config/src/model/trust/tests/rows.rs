@@ -128,6 +128,13 @@ fn rows_behind_a_link_have_the_folder_of_the_file() {
         .file("pay.txt", "x");
     std::os::unix::fs::symlink("data/b.json", folder.path().join("top.yaml")).expect("a link");
     assert_eq!(folder.requests().len(), 1);
+    let config = "prompts: [p]\nproviders: [echo]\ntests: [{ $ref: 'top.yaml#/0' }]";
+    std::fs::write(folder.path().join("promptfooconfig.yaml"), config).expect("written");
+    let problems = folder.problems();
+    assert!(
+        problems[0].contains("out of a file that is no YAML"),
+        "{problems:?}"
+    );
 }
 
 /// What is raw in one part and not in the one over it is no way round the question.

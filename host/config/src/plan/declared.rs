@@ -27,11 +27,8 @@ impl Plan {
         let has_rows = self.tests.models().any(|test| test.data.is_some());
         for (place, model) in self.tests.models().enumerate() {
             // Tests that are alike may name others. Of rows only what lies under them is the config's.
-            match self
-                .tests
-                .get(place)
-                .filter(|_| has_rows && model.data.is_none())
-            {
+            let is_own = has_rows && model.data.is_none();
+            match is_own.then(|| self.tests.get(place)).flatten() {
                 Some(test) => declare(&test),
                 None => declare(model),
             }

@@ -198,13 +198,15 @@ pub(super) fn of_files(vars: &Map<String, Value>, contents: &[Option<&Value>]) -
         if found.is_empty() {
             break;
         }
+        let names_one = |piece: Piece<'_>| matches!(piece, Piece::Expression(tag) if found.contains(named(tag)));
         let takes_in = |(name, value): (&String, &Value)| {
             let text = value
                 .as_str()
                 .filter(|text| !is_plain(text) && !found.contains(name))?;
-            let takes_in =
-                |piece| matches!(piece, Piece::Expression(tag) if found.contains(named(tag)));
-            pieces(text).into_iter().any(takes_in).then(|| name.clone())
+            pieces(text)
+                .into_iter()
+                .any(names_one)
+                .then(|| name.clone())
         };
         let more: Vec<String> = vars.iter().filter_map(takes_in).collect();
         if more.is_empty() {

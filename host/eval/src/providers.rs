@@ -53,7 +53,9 @@ impl Providers {
     /// The number of a case's share of the slots: of its provider, and of the judge of its answer.
     pub(crate) fn share(&self, case: &Case) -> ShareNumber {
         let judge = judge(&case.test).map_or(0, |judge| judge + 1);
-        self.number(case) + judge * self.numbers
+        // Beyond what the number holds, which a hundred thousand judges reach, shares are one.
+        let before = judge.saturating_mul(self.numbers);
+        before.saturating_add(self.number(case))
     }
 
     /// The number of the provider that answers a case: a test's own comes after those of the columns.

@@ -121,10 +121,7 @@ impl Kind {
     /// How two endings compare, of which one may be of repeats that went both ways.
     pub(super) fn of(before: &Ended, after: &Ended, is_flaky: bool) -> Self {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
-        // What a person has not judged has no verdict to compare.
-        let waits = [before, after]
-            .iter()
-            .any(|it| it.outcome == Outcome::Waiting);
+        let waits = waits(before, after);
         match (passed(before), passed(after)) {
             (true, false) | (false, true) if !waits && is_flaky => Self::Flaky,
             (true, false) if !waits => Self::Broke,
@@ -241,6 +238,13 @@ fn key(record: &CaseRecord, column: u32) -> CaseKey {
         file: hash(&record.data_file),
         tested: hash(record.test_case.to_string()),
     }
+}
+
+/// Whether one of the two waits for a person: what nobody has judged has no verdict to compare.
+pub(super) fn waits(before: &Ended, after: &Ended) -> bool {
+    [before, after]
+        .iter()
+        .any(|it| it.outcome == Outcome::Waiting)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use runner_view::significance::Pairs;
 use runner_view::significance::rate::PassRate;
 use serde_json::{Value, json};
 
-use super::cases::Ended;
+use super::cases::{Ended, waits};
 
 /// Sums over the cases of one pair of columns that are in both runs.
 #[derive(Debug, Clone, Default)]
@@ -38,11 +38,7 @@ impl Sums {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
         let [was, is] = [passed(before), passed(after)];
         self.cases += 1;
-        // What a person has not judged has no verdict to compare.
-        if [before, after]
-            .iter()
-            .any(|it| it.outcome == Outcome::Waiting)
-        {
+        if waits(before, after) {
             self.waiting += 1;
         } else {
             self.pairs.add(was, is);

@@ -13,7 +13,7 @@ use std::io::Write;
 
 use data_encoding::BASE64;
 use devtools::Browser;
-use runner_store::{LaneMoment, LaneSample, OpenOptions, RunEnd, RunStatus, Store};
+use runner_store::{LaneMoment, LaneSample, OpenOptions, RunEnd, RunStatus, RunWriter, Store};
 use runner_view::{ReportExtras, Viewer};
 use serde_json::json;
 
@@ -409,6 +409,13 @@ fn runs_are_ticked_and_compared_by_keys() {
     assert_eq!(browser.complaints, [] as [String; 0]);
 }
 
+/// A run that has ended and goes on.
+fn going_on(store: &Store, run: &str) -> RunWriter {
+    let run = store.reopen_run(run).unwrap();
+    let head = run.head().clone();
+    run.start(&head).unwrap()
+}
+
 #[test]
 fn the_list_says_when_a_run_has_ended() {
     let Some(mut tried) = tried() else { return };
@@ -419,9 +426,7 @@ fn the_list_says_when_a_run_has_ended() {
         new,
         ..
     } = &mut tried;
-    let run = store.reopen_run(new).unwrap();
-    let head = run.head().clone();
-    let writer = run.start(&head).unwrap();
+    let writer = going_on(store, new);
     browser.open(&format!("{root}/"));
     browser.wait("document.querySelector('.state.running')");
     writer
@@ -445,9 +450,7 @@ fn the_lanes_of_a_run_that_goes_on_change_on_its_page() {
         new,
         ..
     } = &mut tried;
-    let run = store.reopen_run(new).unwrap();
-    let head = run.head().clone();
-    let writer = run.start(&head).unwrap();
+    let writer = going_on(store, new);
     let note = |in_flight| {
         writer.lane_log().note(LaneMoment {
             at_ms: u64::from(in_flight) * 1000,

@@ -21,8 +21,8 @@ mod filters;
 pub(crate) mod lanes;
 pub(super) mod matrix;
 
-/// Cases of a run whose figures are made while its page waits.
-pub(super) const MOST_CASES: u64 = 50_000;
+/// Cases of a run whose figures are made while its page waits: its first look-up then takes some tenths of a second.
+pub(super) const MOST_CASES: u64 = 3_000;
 
 /// The page.
 pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, StoreError> {

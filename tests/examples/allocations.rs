@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         };
         let exceeds = taken.exceeds(before);
         too_much |= exceeds;
-        let verdict = if exceeds { "; that is less" } else { "" };
+        let verdict = if exceeds { "; too much" } else { "" };
         println!("  {name}: {taken}; the baseline has {before}{verdict}");
     }
     if writes {

@@ -186,6 +186,10 @@ pub(super) fn bind_graders(
             Err(error) => errors.push(error),
         }
     }
+    // To look at every test's assertions is to make every test whole.
+    if graders.is_empty() {
+        return graders;
+    }
     let mut unreachable = None;
     // What `defaultTest` says wrong is wrong in every test, and said once.
     let mut said = HashSet::new();

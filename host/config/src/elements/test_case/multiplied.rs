@@ -15,6 +15,7 @@ use crate::elements::test_options::repeat;
 use crate::elements::vars::ReadVars;
 use crate::model::{Findings, Origin, Position};
 use crate::plan::{Axes, weight};
+use crate::read::files::names_file;
 
 /// Rows of the results that one row of a data file makes at most.
 const MOST: u64 = 10_000;
@@ -25,7 +26,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// What multiplies a test's cases and is a data file's word.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Multiplied {
-    /// Variables that it brings; some may have several values.
+    /// Variables with several values that it brings.
     vars: BTreeSet<String>,
     /// Whether `options.repeat` is.
     repeats: bool,
@@ -37,13 +38,13 @@ impl Multiplied {
     /// Of a test with these variables and options, of which so much is a data file's word: all of a row, and what a
     /// file of variables gives.
     pub(super) fn by(vars: &ReadVars, (options, origin): (&Map<String, Value>, &Origin)) -> Self {
-        let vars = if origin.is_data() {
-            vars.values.keys().cloned().collect()
-        } else {
-            vars.of_data.clone()
-        };
+        let is_meant = |name: &String| origin.is_data() || vars.of_data.contains(name);
+        let several = vars
+            .values
+            .iter()
+            .filter(|(name, value)| has_several(value) && is_meant(name));
         Self {
-            vars,
+            vars: several.map(|(name, _)| name.clone()).collect(),
             repeats: origin.is_data() && repeat(options).is_some(),
             of_scenario: None,
         }
@@ -96,8 +97,11 @@ impl Multiplied {
             findings.error_help(at.clone(), message, help);
             return;
         }
+        if rows == 1 {
+            return;
+        }
         let bytes = rows.saturating_mul(self.one_of(vars));
-        if rows > 1 && bytes > MOST_BYTES {
+        if bytes > MOST_BYTES {
             let (made, most) = (bytes >> 20, MOST_BYTES >> 20);
             let message = format!(
                 "the lists among its variables and its `repeat` make {rows} rows of the results with some {made} MiB \
@@ -117,5 +121,14 @@ impl Multiplied {
             }
         };
         vars.iter().map(weight).sum::<usize>() as u64
+    }
+}
+
+/// Whether a variable may have several values: a list, or the files that a pattern finds.
+fn has_several(value: &Value) -> bool {
+    match value {
+        Value::Array(_) => true,
+        Value::String(text) => names_file(text),
+        _ => false,
     }
 }

@@ -13,6 +13,7 @@ mod code;
 mod compared;
 mod compat;
 mod crash;
+mod datasets;
 mod dry_run;
 mod edges;
 mod files;

@@ -315,7 +315,7 @@ fn a_test_may_have_a_time_of_its_own() {
 const MISSING: [&str; 12] = [
     "redteam: {}",
     "tracing: { enabled: true }",
-    "tests: huggingface://datasets/x",
+    "tests: s3://bucket/x",
     "tests: https://docs.google.com/spreadsheets/d/x",
     "tests: t.xls",
     "tests: [{ vars: { a: file://x.pdf } }]",

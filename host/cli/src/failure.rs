@@ -85,6 +85,11 @@ impl Failure {
         self.code
     }
 
+    /// What it says first, where another message says it.
+    pub(crate) fn message(&self) -> String {
+        self.error.to_string()
+    }
+
     /// Renders the lines for standard error.
     pub(crate) fn render(&self) -> String {
         let mut text = format!("error: {}", visible::block(&self.error.to_string()));

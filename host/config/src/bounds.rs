@@ -61,6 +61,9 @@ pub(crate) const CELLS: Bound = Bound {
 /// And of a file of any size.
 pub(crate) const MAX_CELLS: usize = 2_000_000;
 
+/// Bytes that a server's answers with the rows of a data set take together.
+pub(crate) const MAX_FETCHED: usize = 256 << 20;
+
 /// All tests of a plan. Rows of one form, however short, take some 37 times their size; a hundred
 /// thousand tests that are like no other have room whatever was read.
 pub const TESTS: Bound = Bound {

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::model::{Code, Script};
 use crate::plan::{Case, Plan};
 use crate::{
-    Agreements, Catalog, ConfigError, Interpreters, Level, LoadError, LoadRequest, Overrides,
-    Scripts, TrustRequest, Warning, load_with,
+    Agreements, Catalog, ConfigError, Dataset, Interpreters, Level, LoadError, LoadRequest,
+    Overrides, Scripts, TrustRequest, Warning, load_with,
 };
 
 /// What a file of code does in a test: arguments in, value out.
@@ -26,6 +26,8 @@ pub(crate) struct Folder {
     pub(crate) configs: Vec<PathBuf>,
     /// What plugins serve.
     pub(crate) catalog: Catalog,
+    /// What the server of data sets answers; none: there is none.
+    pub(crate) rows: Option<Value>,
     /// Files of code by their paths.
     code: BTreeMap<String, Made>,
 }
@@ -36,6 +38,14 @@ impl Scripts for Folder {
             panic!("only files are run while a plan is made")
         };
         self.code[&files.main.path](arguments)
+    }
+
+    fn fetch(&self, dataset: &mut Dataset) -> Result<(), String> {
+        let page = self.rows.as_ref().ok_or("there is no server")?;
+        while dataset.query().is_some() {
+            dataset.take(page.to_string().as_bytes())?;
+        }
+        Ok(())
     }
 }
 
@@ -49,6 +59,7 @@ impl Folder {
             overrides: Overrides::default(),
             configs: Vec::new(),
             catalog: catalog(),
+            rows: None,
             code: BTreeMap::new(),
         };
         folder.file("promptfooconfig.yaml", config)

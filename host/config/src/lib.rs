@@ -34,6 +34,7 @@
 
 pub mod bounds;
 mod catalog;
+mod datasets;
 mod elements;
 mod environment;
 mod fill;
@@ -54,6 +55,7 @@ mod several;
 mod template;
 
 pub use catalog::{AbsentLanguage, Catalog};
+pub use datasets::Dataset;
 pub use elements::budget::microusd;
 pub use elements::plugins::{PluginEntry, PluginLimits, added_name};
 pub use elements::test_options::is_of_the_answer;

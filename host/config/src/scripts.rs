@@ -1,4 +1,5 @@
-//! Code that runs while a plan is made: generators of tests, and `beforeAll`.
+//! What is done while a plan is made that reading files is not: code runs (generators of tests, and
+//! `beforeAll`), and rows of data sets are fetched.
 //!
 //! What they give decides what the plan is, so they can't wait for the run. This crate knows no
 //! sandbox: whoever makes a plan hands in something that runs code, as it hands in the
@@ -7,9 +8,10 @@
 
 use serde_json::Value;
 
+use crate::datasets::Dataset;
 use crate::model::{Script, TrustRequest};
 
-/// Runs code for whoever makes a plan.
+/// Runs code, and asks servers, for whoever makes a plan.
 pub trait Scripts {
     /// Returns what `script` gives when it is called with `arguments`, by name and in order; `None`: no
     /// value (JavaScript's `undefined`).
@@ -28,6 +30,15 @@ pub trait Scripts {
     /// can't be said is left out.
     fn mistakes(&self, _texts: &[CodeText<'_>]) -> Vec<Mistake> {
         Vec::new()
+    }
+
+    /// Reads a data set from its server: asks what [`Dataset::query`] says, and hands over the answers, until
+    /// nothing is left to ask.
+    ///
+    /// # Errors
+    /// One line: there is no such data set, it may not be read, or nothing is asked of servers here.
+    fn fetch(&self, _dataset: &mut Dataset) -> Result<(), String> {
+        Err("nothing is fetched here".to_owned())
     }
 
     /// Takes a word about the config's code, for who wants to know more.

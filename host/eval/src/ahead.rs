@@ -1,4 +1,4 @@
-//! Code that runs before there is a run: what makes tests, and `beforeAll`.
+//! What is done before there is a run: code that makes tests, `beforeAll`, and data sets that are fetched.
 //!
 //! Making a plan is synchronous and knows no sandbox; here is what it is handed. Each call has a
 //! thread with a small runtime of its own, since whoever makes a plan may be inside of one. There
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Process, Script};
-use runner_config::{CodeText, Mistake, Scripts, TrustRequest};
+use runner_config::{CodeText, Dataset, Mistake, Scripts, TrustRequest};
 use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
@@ -22,6 +22,7 @@ use runner_sandbox::{Call, Called, Host, InputOf, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::datasets::{DatasetServer, Fetching};
 use crate::erased::{JAVASCRIPT, typed};
 use crate::plugins::{FUEL_BEFORE_A_RUN, Interpreter, PluginSet, Trust, interpreter};
 use crate::programs::Programs;
@@ -29,7 +30,7 @@ use crate::script::outside::{call as call_json, failure as failure_of};
 use crate::script::{Runnable, argument, fault, program, runnable};
 use crate::syntax::{self, Part};
 
-/// Runs code of the config while a plan is made.
+/// Runs code of the config, and fetches data sets, while a plan is made.
 pub struct Ahead<'a> {
     plugins: &'a PluginSet,
     sandbox: &'a Sandbox,
@@ -37,8 +38,9 @@ pub struct Ahead<'a> {
     interpreters: RefCell<BTreeMap<String, Arc<Interpreter>>>,
     /// What calls have cost.
     fuel: Cell<u64>,
-    /// The person's environment, for what runs outside the sandbox.
+    /// The person's environment, for what runs outside the sandbox and what asks a server.
     env: &'a BTreeMap<String, String>,
+    fetching: Fetching<'a>,
     said: &'a dyn Fn(&str),
 }
 
@@ -56,12 +58,14 @@ impl<'a> Ahead<'a> {
         plugins: &'a PluginSet,
         sandbox: &'a Sandbox,
         env: &'a BTreeMap<String, String>,
+        fetching: Fetching<'a>,
         said: &'a dyn Fn(&str),
     ) -> Self {
         Self {
             plugins,
             sandbox,
             env,
+            fetching,
             interpreters: RefCell::default(),
             fuel: Cell::default(),
             said,
@@ -187,6 +191,11 @@ impl Scripts for Ahead<'_> {
         }
         found.sort_by_key(|mistake| mistake.text);
         found
+    }
+
+    fn fetch(&self, dataset: &mut Dataset) -> Result<(), String> {
+        let server = DatasetServer::new(self.env, &self.fetching)?;
+        on_a_thread(server.read(dataset))?
     }
 
     fn note(&self, word: &str) {

@@ -54,6 +54,7 @@ mod case;
 mod comparison;
 mod context;
 mod data_rows;
+mod datasets;
 mod erased;
 mod error;
 pub mod event;
@@ -90,6 +91,7 @@ pub mod trust;
 
 pub use ahead::Ahead;
 pub use called::CalledPlugin;
+pub use datasets::Fetching;
 pub use error::RunError;
 pub use forecast::{ColumnForecast, Forecast, forecast};
 pub use masking::without_secrets;

@@ -306,7 +306,8 @@ Exit codes:
 Where things are kept:
   Results are in runs.db in the platform's data folder, compiled plugins in its cache folder: on
   Linux ~/.local/share/runner and ~/.cache/runner. With RUNNER_HOME everything is below that
-  one folder: runs.db, trust.json and cache/. Nothing is sent anywhere but to the providers you name.
+  one folder: runs.db, trust.json and cache/. Nothing is sent anywhere but to the
+  providers and data sets you name.
 
 Environment variables:
 ";

@@ -1,4 +1,4 @@
-//! `tests`: where tests come from. Inline, CSV, XLSX, JSON, JSONL, YAML, code; one or a list of these.
+//! `tests`: where tests come from. Inline, CSV, XLSX, JSON, JSONL, YAML, code, data sets; one or a list of these.
 //!
 //! Every source becomes the same tree of one test, so that a key means the same wherever it
 //! stands. Trees of rows live only until their test is made.
@@ -11,6 +11,7 @@ use super::programs::program;
 use super::questions;
 use super::reading::Reading;
 use super::test_case::{Draft, Form, TestReader};
+use crate::datasets;
 use crate::model::{Origin, Position};
 use crate::plan::{Test, Tests};
 use crate::read::entry::Entry;
@@ -20,10 +21,11 @@ use crate::read::{json, references};
 
 mod csv;
 mod generated;
+mod remote;
 mod sheet;
 
 /// Beginnings of sources that aren't files here.
-const REMOTE: [&str; 5] = ["huggingface://", "https://", "http://", "az://", "s3://"];
+const REMOTE: [&str; 4] = ["https://", "http://", "az://", "s3://"];
 
 /// How many files of tests may name each other.
 const MAX_NESTING: usize = 8;
@@ -232,6 +234,9 @@ impl Sources<'_, '_> {
         if let Some(path) = questions::file_named(text) {
             self.handed += 1;
             return (self.each)(Found::Questions(path, at, entry.origin));
+        }
+        if text.starts_with(datasets::SCHEME) {
+            return self.dataset(text, entry, extra);
         }
         if let Some(scheme) = REMOTE.iter().find(|scheme| text.starts_with(**scheme)) {
             let message = format!("tests from '{scheme}' are not supported yet");

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 
 use super::super::{Setting, shown_plan};
 use super::expected::expected;
-use super::planned::{Planned, Unplanned, agreed_plan, consent, consented, masker, plan, request};
+use super::planned::{
+    Means, Planned, Unplanned, agreed_plan, consent, consented, masker, plan, request,
+};
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, overrides, runtime};
@@ -26,7 +28,7 @@ use crate::verdict::Policy;
 use crate::visible;
 
 /// Finds all that `eval` with these flags would find before its first case; gives the plan as
-/// it was understood. Nothing is sent, recorded or evaluated.
+/// it was understood. No provider is asked, nothing recorded or evaluated.
 ///
 /// # Errors
 /// Why such a run would be refused.
@@ -78,8 +80,8 @@ pub(in crate::commands) fn agree(
     let runtime = runtime()?;
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let inputs = (arguments, false);
-    let planned = agreed_plan(request, inputs, setting, &consent, &mut known);
+    let means = Means::to_look(&arguments.plugin, false);
+    let planned = agreed_plan(request, means, setting, &consent, &mut known);
     let settled = planned.and_then(|planned| {
         let what = planned.preparation(setting, &known.agreements, false);
         consent.settle(what, known, (&runtime, &excerpts))
@@ -127,7 +129,7 @@ fn unasked(
     setting: &Setting,
     about: impl FnOnce(&Planned) -> Result<String, Failure>,
 ) -> Result<u8, Failure> {
-    let planned = match plan(request, (&arguments.plugin, false), setting) {
+    let planned = match plan(request, Means::to_look(&arguments.plugin, false), setting) {
         Ok(planned) => planned,
         Err(Unplanned::Refused(failure)) => return Err(failure),
         Err(Unplanned::NotAgreed(requests)) => {
@@ -162,8 +164,8 @@ pub(in crate::commands) fn lock(arguments: &Lock, setting: &Setting) -> Result<u
     let request = requested(arguments, setting)?;
     let folders = request.folders();
     let consent = looked_at(arguments, setting, &folders)?;
-    let (inputs, mut known) = ((arguments, true), consent.known());
-    let planned = agreed_plan(request, inputs, setting, &consent, &mut known)?;
+    let (means, mut known) = (Means::to_look(&arguments.plugin, true), consent.known());
+    let planned = agreed_plan(request, means, setting, &consent, &mut known)?;
     let file = planned.lock.write(&planned.plugins)?;
     let shown = file.display().to_string();
     let text = format!("written: {}\n", visible::line(&shown));

@@ -11,7 +11,7 @@ use runner_config::{
 };
 use runner_eval::plugins::{BindError, PluginError, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
-use runner_eval::{Ahead, Preparation, Settled, prepare};
+use runner_eval::{Ahead, Fetching, Preparation, Settled, prepare};
 use runner_gateway::{Masker, Secret};
 use tokio::runtime::Runtime;
 
@@ -35,6 +35,19 @@ pub(super) struct Planned {
     pub(super) plugins: PluginSet,
     /// Where its components are written down.
     pub(super) lock: lock::LockEntry,
+}
+
+/// What a plan is made with besides its config.
+#[derive(Clone, Copy)]
+pub(super) struct Means<'a> {
+    /// Components that the person named.
+    pub(super) plugins: &'a [PathBuf],
+    /// No provider will be asked.
+    pub(super) is_offline: bool,
+    /// Data sets are fetched from their servers.
+    pub(super) fetches: bool,
+    /// Answers of servers are remembered.
+    pub(super) remembers: bool,
 }
 
 /// Why there is no plan.
@@ -85,6 +98,26 @@ impl Planned {
     }
 }
 
+impl<'a> Means<'a> {
+    /// To look at a plan, or to prepare it for components alone, where no provider is asked.
+    pub(super) fn to_look(plugins: &'a [PathBuf], is_offline: bool) -> Self {
+        Self {
+            plugins,
+            is_offline,
+            fetches: true,
+            remembers: true,
+        }
+    }
+
+    fn fetching(self, setting: &'a Setting) -> Fetching<'a> {
+        let open = || super::super::cache::open(setting).map_err(|failure| failure.message());
+        Fetching {
+            is_allowed: self.fetches,
+            cache: Box::new(move || self.remembers.then(open).transpose()),
+        }
+    }
+}
+
 impl Asking {
     /// The command that asks for what a run of these flags needs; `cwd` is where its config is.
     pub(super) fn of(inputs: &Inputs, cwd: &Path, setting: &Setting) -> Self {
@@ -120,13 +153,13 @@ pub(super) fn consented(
     let consent = consent(&eval.trust, command, purpose, setting, &folders)?;
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let planned = agreed_plan(
-        request,
-        (&eval.inputs, offline),
-        setting,
-        &consent,
-        &mut known,
-    )?;
+    let means = Means {
+        plugins: &eval.inputs.plugin,
+        is_offline: offline,
+        fetches: !offline,
+        remembers: !eval.persistence.no_cache,
+    };
+    let planned = agreed_plan(request, means, setting, &consent, &mut known)?;
     planned.hold(eval.trust.locked, setting)?;
     let what = planned.preparation(setting, &known.agreements, offline);
     consent.settle(what, known, (runtime, &excerpts))
@@ -179,14 +212,14 @@ pub(super) fn request(
 /// Who is offline sends nothing.
 pub(super) fn agreed_plan(
     mut request: LoadRequest,
-    (arguments, offline): (&Inputs, bool),
+    means: Means<'_>,
     setting: &Setting,
     consent: &Consent<'_>,
     known: &mut Known,
 ) -> Result<Planned, Failure> {
     loop {
         request.agreements = known.agreements.clone();
-        match plan(&request, (&arguments.plugin, offline), setting) {
+        match plan(&request, means, setting) {
             Ok(planned) => return Ok(planned),
             Err(Unplanned::NotAgreed(requests)) => consent.read(requests, known)?,
             Err(Unplanned::Refused(failure)) => return Err(failure),
@@ -198,13 +231,13 @@ pub(super) fn agreed_plan(
 /// them is told, unless something has to be agreed to first: then all of it is read once more.
 pub(super) fn plan(
     request: &LoadRequest,
-    (flags, offline): (&[PathBuf], bool),
+    means: Means<'_>,
     setting: &Setting,
 ) -> Result<Planned, Unplanned> {
     let said = RefCell::new(Vec::new());
     // Code of the config may have said what it was given.
     let masker = masker(setting);
-    let planned = tried(request, (flags, offline), setting, &said, &masker);
+    let planned = tried(request, means, setting, &said, &masker);
     if !matches!(planned, Err(Unplanned::NotAgreed(_))) {
         for said in said.into_inner() {
             said.tell(&setting.talk, &masker);
@@ -215,21 +248,13 @@ pub(super) fn plan(
 
 fn tried(
     request: &LoadRequest,
-    (flags, offline): (&[PathBuf], bool),
+    means: Means<'_>,
     setting: &Setting,
     said: &RefCell<Vec<Said>>,
     masker: &Masker,
 ) -> Result<Planned, Unplanned> {
     let excerpts = Excerpts::of(request, masker, setting.terminal.width);
-    let unloaded = |error| match error {
-        LoadError::NotAgreed(requests) => Unplanned::NotAgreed(requests),
-        LoadError::Wrong(error) => {
-            // What is odd may be the reason for what is wrong.
-            let problems = excerpts.told(error.problems);
-            warn(said, excerpts.told(error.warnings));
-            wrong(&problems, masker)
-        }
-    };
+    let unloaded = |error| unloaded(error, &excerpts, said, masker);
     let write = |line: &str| {
         if setting.verbose {
             said.borrow_mut().push(Said::Line(line.to_owned()));
@@ -244,28 +269,33 @@ fn tried(
         .max_concurrency
         .saturating_mul(options.assertion_concurrency);
     let sandbox = sandbox(instances, setting)?;
-    let sources = sources(&config, &request.files_read, flags, setting)?;
+    let sources = sources(&config, &request.files_read, means.plugins, setting)?;
     let lock = lock::LockEntry::of(&config.files, &request.cwd);
     let loaded = PluginSet::load(&sandbox, sources);
     let (plugins, warnings) = loaded.map_err(|errors| unusable(errors, &config))?;
     warn(said, warnings);
     let drafted = config.draft_with(
         &plugins.catalog(),
-        &Ahead::new(&plugins, &sandbox, &request.env, &write),
+        &Ahead::new(
+            &plugins,
+            &sandbox,
+            &request.env,
+            means.fetching(setting),
+            &write,
+        ),
     );
     let (plan, found) = drafted.map_err(unloaded)?;
     warn(said, excerpts.told(found.warnings));
     let plugins = plugins.load_needed(&sandbox, &plan);
     if !found.problems.is_empty() {
-        let rest = plugins.map(|plugins| Planned {
+        let rest = plugins.ok().map(|plugins| Planned {
             plan,
             plugins,
             lock,
         });
-        let errors = match rest {
-            Ok(rest) => unfit(rest.preparation(setting, &request.agreements, offline))?,
-            Err(_) => Vec::new(),
-        };
+        let unfit =
+            |rest: Planned| unfit(rest.preparation(setting, &request.agreements, means.is_offline));
+        let errors = rest.map(unfit).transpose()?.unwrap_or_default();
         let problems = found.problems.into_iter().map(Remark::from);
         let remarks = problems.chain(errors.into_iter().map(Remark::from));
         return Err(wrong(&excerpts.told(remarks), masker));
@@ -280,6 +310,23 @@ fn tried(
         plugins,
         lock,
     })
+}
+
+/// Why a config can't be read. What is odd about it may be the reason for what is wrong.
+fn unloaded(
+    error: LoadError,
+    excerpts: &Excerpts,
+    said: &RefCell<Vec<Said>>,
+    masker: &Masker,
+) -> Unplanned {
+    match error {
+        LoadError::NotAgreed(requests) => Unplanned::NotAgreed(requests),
+        LoadError::Wrong(error) => {
+            let problems = excerpts.told(error.problems);
+            warn(said, excerpts.told(error.warnings));
+            wrong(&problems, masker)
+        }
+    }
 }
 
 /// Why components can't be used. What is wrong with one says something of its file.
@@ -323,7 +370,8 @@ fn loaded(
     let (plugins, _) = plugins.map_err(refused)?;
     let interpreters = Interpreters {
         catalog: &plugins.catalog(),
-        scripts: &Ahead::new(&plugins, &sandbox, &request.env, write),
+        // A config that is a program gives data: it names data sets, and they are fetched afterwards.
+        scripts: &Ahead::new(&plugins, &sandbox, &request.env, Fetching::default(), write),
     };
     Ok(runner_config::load_with(request, interpreters))
 }

@@ -24,7 +24,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
 use super::super::{Setting, prices};
-use super::planned::{Unplanned, masker, plan};
+use super::planned::{Means, Unplanned, masker, plan};
 use super::{runtime, unfinished};
 use crate::excerpt::Excerpts;
 use crate::failure::Failure;
@@ -103,7 +103,7 @@ fn settled(
     setting: &Setting,
 ) -> Result<Settled, Failure> {
     loop {
-        let planned = match plan(request, (&[], offline), setting) {
+        let planned = match plan(request, Means::to_look(&[], offline), setting) {
             Ok(planned) => planned,
             Err(Unplanned::Refused(failure)) => return Err(failure),
             Err(Unplanned::NotAgreed(requests)) => {

@@ -274,9 +274,9 @@ fn sources_that_don_t_exist_here_are_refused() {
             ),
         ),
         (
-            "huggingface://datasets/x",
+            "s3://bucket/x",
             format!(
-                "{at}8: tests: tests from 'huggingface://' are not supported yet\nhelp: save them as CSV, JSONL or YAML"
+                "{at}8: tests: tests from 's3://' are not supported yet\nhelp: save them as CSV, JSONL or YAML"
             ),
         ),
     ];

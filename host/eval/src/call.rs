@@ -16,7 +16,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use runner_config::plan::{Case, CaseId, Judges};
-use runner_gateway::{CallBodies, Grants, Payers, Reservation, Said, Scheduling, Spent, WorkClock};
+use runner_gateway::{
+    CallBodies, Grants, Payers, Price, Reservation, Said, Scheduling, Spent, UsedTokens, WorkClock,
+};
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host, InputOf};
 use tokio_util::sync::CancellationToken;
@@ -409,6 +411,26 @@ impl Counts {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// Settles a call that gave something, by whichever price counts; what it cost.
+fn settle(
+    reservation: Option<&Reservation>,
+    target: &Target,
+    used: &abi::Usage,
+    said: Option<f64>,
+) -> Option<f64> {
+    let used = UsedTokens {
+        input: used.input_tokens,
+        output: used.output_tokens,
+        cache_read: used.cache_read_tokens,
+        cache_write: used.cache_write_tokens,
+    };
+    let cost = Price::cost(target.price, used, said);
+    if let Some(reservation) = reservation {
+        reservation.close(Said::by_answer(cost));
+    }
+    cost
 }
 
 #[cfg(test)]

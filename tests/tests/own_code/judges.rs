@@ -1,7 +1,7 @@
 //! Code of a config as the judge of answers: it makes vectors, and scores classes.
 
 use runner_tests::Run;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::own_code::{rows, trusted};
 
@@ -51,4 +51,29 @@ fn code_sorts_answers_into_classes() {
         .config("prompts: [abcdefghij]\nproviders: [echo]\ntests: [{ assert: [{ type: classifier, value: long, provider: file://in.js }, { type: classifier, value: long, provider: file://out.cjs }, { type: classifier, value: long, provider: file://in.py }, { type: classifier, value: long, provider: { classification: { id: file://out.py } } }, { type: not-classifier, value: short, provider: file://in.js }] }, { assert: [{ type: classifier, value: long, provider: file://none.js }] }]");
     let (_, error) = graded(run);
     assert!(error.contains("`callClassificationApi`"), "{error}");
+}
+
+#[test]
+fn code_that_counts_its_tokens_costs_what_the_config_says_of_it() {
+    let answer = "module.exports = class { id() { return 'mine' } async callApi(prompt) { \
+                  return { output: prompt, tokenUsage: { prompt: 2000, completion: 500, total: 2500 } } } }";
+    let costs = |stated: &str, said: &str| {
+        let config = format!(
+            "prompts: [p]\nproviders: [{{ id: file://mine.js, config: {{ {said} }} }}]\ntests: [{{ vars: {{ n: 1 }} }}]\n"
+        );
+        let code = answer.replace("output: prompt,", &format!("output: prompt,{stated}"));
+        let run = Run::new().config(&config).file("mine.js", code);
+        let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+        finished.expect_code(0);
+        rows(&finished)[0]["cost"].clone()
+    };
+    let priced = "inputCost: 0.001, outputCost: 0.002";
+    assert_eq!(costs("", priced), json!(3.0));
+    assert_eq!(
+        costs(" cost: 9,", priced),
+        json!(3.0),
+        "the user knows the contract"
+    );
+    assert_eq!(costs(" cost: 9,", ""), json!(9.0));
+    assert_eq!(costs("", ""), Value::Null);
 }

@@ -8,15 +8,15 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
-    CacheMode, CallBodies, Code, Exchange, ExchangeScope, Grants, Payers, Price, Reservation, Said,
-    Scheduling, UsedTokens,
+    CacheMode, CallBodies, Code, Exchange, ExchangeScope, Grants, Payers, Reservation, Said,
+    Scheduling,
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
 use super::asking;
 use super::words::exchange_error;
-use super::{CallScope, Counts};
+use super::{CallScope, Counts, settle};
 use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
 use crate::failure::{CallFailure, FailureCode};
@@ -311,15 +311,7 @@ impl GuestHost {
         used: &abi::Usage,
         said: Option<f64>,
     ) -> Option<f64> {
-        let used = UsedTokens {
-            input: used.input_tokens,
-            output: used.output_tokens,
-            cache_read: used.cache_read_tokens,
-            cache_write: used.cache_write_tokens,
-        };
-        let cost = Price::cost(target.price, used, said);
-        self.close(Said::by_answer(cost));
-        cost
+        settle(self.reservation.as_deref(), target, used, said)
     }
 
     /// Settles what the call cost.

@@ -11,7 +11,7 @@ use runner_sandbox::abi::{
 use serde_json::{Map, Value, json};
 
 use super::program::Ask;
-use super::{CallScope, CalledFor, Counts};
+use super::{CallScope, CalledFor, Counts, settle};
 use crate::answer::{Completed, believable, believable_cost, token_usage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
@@ -76,10 +76,8 @@ impl CallScope {
         // What can't be is left out, as of any provider.
         let _ = believable_cost(&mut completion.cost_usd);
         let _ = believable(&mut completion.usage);
-        close(
-            told.reservation.as_deref(),
-            Said::by_answer(completion.cost_usd),
-        );
+        let reservation = told.reservation.as_deref();
+        completion.cost_usd = settle(reservation, target, &completion.usage, completion.cost_usd);
         Ok(Completed {
             read,
             latency,
@@ -117,10 +115,8 @@ impl CallScope {
             })?;
             let _ = believable_cost(&mut embedded.cost_usd);
             let _ = believable(&mut embedded.usage);
-            close(
-                told.reservation.as_deref(),
-                Said::by_answer(embedded.cost_usd),
-            );
+            let reservation = told.reservation.as_deref();
+            embedded.cost_usd = settle(reservation, target, &embedded.usage, embedded.cost_usd);
             let counts = told.counts;
             let cached = counts.is_cached();
             let tokens = token_usage(&embedded.usage, cached, counts.attempts());

@@ -57,6 +57,7 @@ mod template;
 pub use catalog::{AbsentLanguage, Catalog};
 pub use datasets::Dataset;
 pub use elements::budget::microusd;
+pub use elements::limits::quota::span;
 pub use elements::plugins::{PluginEntry, PluginLimits, added_name};
 pub use elements::test_options::is_of_the_answer;
 pub use elements::thresholds::pass_rate;

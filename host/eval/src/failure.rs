@@ -45,35 +45,35 @@ pub enum FailureCode {
     Unknown(Box<str>),
 }
 
-/// The codes of the contract, each with its word.
-const PLUGIN: [(ErrorCode, &str); 14] = [
-    (ErrorCode::InvalidRequest, "invalid-request"),
-    (ErrorCode::Auth, "auth"),
-    (ErrorCode::RateLimited, "rate-limited"),
-    (ErrorCode::QuotaExhausted, "quota-exhausted"),
-    (ErrorCode::NotFound, "not-found"),
-    (ErrorCode::ContextLength, "context-length"),
-    (ErrorCode::ContentFilter, "content-filter"),
-    (ErrorCode::Timeout, "timeout"),
-    (ErrorCode::Transient, "transient"),
-    (ErrorCode::BadResponse, "bad-response"),
-    (ErrorCode::Denied, "denied"),
-    (ErrorCode::Budget, "call-budget"),
-    (ErrorCode::Unsupported, "unsupported"),
-    (ErrorCode::Other, "other"),
+/// The codes of the contract.
+const PLUGIN: [ErrorCode; 14] = [
+    ErrorCode::InvalidRequest,
+    ErrorCode::Auth,
+    ErrorCode::RateLimited,
+    ErrorCode::QuotaExhausted,
+    ErrorCode::NotFound,
+    ErrorCode::ContextLength,
+    ErrorCode::ContentFilter,
+    ErrorCode::Timeout,
+    ErrorCode::Transient,
+    ErrorCode::BadResponse,
+    ErrorCode::Denied,
+    ErrorCode::Budget,
+    ErrorCode::Unsupported,
+    ErrorCode::Other,
 ];
 
-/// The run's own codes, each with its word.
-const OWN: [(FailureCode, &str); 9] = [
-    (FailureCode::Budget, "budget"),
-    (FailureCode::QuestionBudget, "question-budget"),
-    (FailureCode::Cancelled, "cancelled"),
-    (FailureCode::Template, "template"),
-    (FailureCode::Script, "script"),
-    (FailureCode::Human, "human"),
-    (FailureCode::NothingToCompare, "nothing-to-compare"),
-    (FailureCode::TooLarge, "too-large"),
-    (FailureCode::Internal, "internal"),
+/// The run's own codes.
+const OWN: [FailureCode; 9] = [
+    FailureCode::Budget,
+    FailureCode::QuestionBudget,
+    FailureCode::Cancelled,
+    FailureCode::Template,
+    FailureCode::Script,
+    FailureCode::Human,
+    FailureCode::NothingToCompare,
+    FailureCode::TooLarge,
+    FailureCode::Internal,
 ];
 
 impl FailureCode {
@@ -85,33 +85,33 @@ impl FailureCode {
     /// The code as it is written down.
     pub fn word(&self) -> Cow<'_, str> {
         match self {
-            Self::Plugin(code) => {
-                let known = PLUGIN.iter().find(|(known, _)| known == code);
-                known.map_or("other", |(_, word)| *word).into()
-            }
+            Self::Plugin(code) => plugin_word(*code).into(),
             Self::Sandbox(code) => code.to_string().into(),
             Self::Unknown(word) => (&**word).into(),
-            own => {
-                let known = OWN.iter().find(|(known, _)| known == own);
-                known.map_or("internal", |(_, word)| *word).into()
-            }
+            Self::Budget => "budget".into(),
+            Self::QuestionBudget => "question-budget".into(),
+            Self::Cancelled => "cancelled".into(),
+            Self::Template => "template".into(),
+            Self::Script => "script".into(),
+            Self::Human => "human".into(),
+            Self::NothingToCompare => "nothing-to-compare".into(),
+            Self::TooLarge => "too-large".into(),
+            Self::Internal => "internal".into(),
         }
     }
 
     /// Reads [`Self::word`].
     pub fn read(word: &str) -> Self {
-        let plugin = PLUGIN.iter().find(|(_, known)| *known == word);
-        let own = || OWN.iter().find(|(_, known)| *known == word);
-        let sandbox = || {
-            Code::CALLS
-                .into_iter()
-                .find(|code| code.to_string() == word)
-        };
-        plugin
-            .map(|(code, _)| Self::Plugin(*code))
-            .or_else(|| own().map(|(code, _)| code.clone()))
-            .or_else(|| sandbox().map(Self::Sandbox))
+        Self::known()
+            .find(|code| code.word() == word)
             .unwrap_or_else(|| Self::Unknown(word.into()))
+    }
+
+    /// Every code that this program gives.
+    fn known() -> impl Iterator<Item = Self> {
+        let plugin = PLUGIN.into_iter().map(Self::Plugin);
+        let sandbox = Code::CALLS.into_iter().map(Self::Sandbox);
+        plugin.chain(OWN).chain(sandbox)
     }
 
     /// The code in the words of the contract, for a guest whose call failed with it.
@@ -121,6 +121,26 @@ impl FailureCode {
             Self::Budget => ErrorCode::Budget,
             _ => ErrorCode::Other,
         }
+    }
+}
+
+/// The contract's word for a code.
+fn plugin_word(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::InvalidRequest => "invalid-request",
+        ErrorCode::Auth => "auth",
+        ErrorCode::RateLimited => "rate-limited",
+        ErrorCode::QuotaExhausted => "quota-exhausted",
+        ErrorCode::NotFound => "not-found",
+        ErrorCode::ContextLength => "context-length",
+        ErrorCode::ContentFilter => "content-filter",
+        ErrorCode::Timeout => "timeout",
+        ErrorCode::Transient => "transient",
+        ErrorCode::BadResponse => "bad-response",
+        ErrorCode::Denied => "denied",
+        ErrorCode::Budget => "call-budget",
+        ErrorCode::Unsupported => "unsupported",
+        ErrorCode::Other => "other",
     }
 }
 
@@ -194,11 +214,8 @@ mod tests {
 
     #[test]
     fn each_code_has_a_word_of_its_own_and_is_read_again() {
-        let plugin = PLUGIN.map(|(code, _)| FailureCode::Plugin(code));
-        let sandbox = Code::CALLS.map(FailureCode::Sandbox);
-        let own = OWN.map(|(code, _)| code);
         let mut words = Vec::new();
-        for code in plugin.into_iter().chain(sandbox).chain(own) {
+        for code in FailureCode::known() {
             assert_eq!(FailureCode::read(&code.word()), code);
             words.push(code.to_string());
         }

@@ -222,7 +222,7 @@ impl Settled {
         let new = new_run(&plan, &plugins, &head, seed, &masker, &invocation);
         let identities = Identities::new(&plan, &masker);
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
-        let (writer, resumed, identities) = unless_stopped(&interrupts, open).await?;
+        let (writer, resumed, identities) = unless_interrupted(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let (asking, kept) = (Arc::default(), (exchanges, cache, quotas));
         let news = News::new(&plan, &sender, &asking);
@@ -325,7 +325,7 @@ fn opening(
 }
 
 /// Opens a run. Whoever interrupts that is not kept waiting: nothing has begun.
-async fn unless_stopped(
+async fn unless_interrupted(
     interrupts: &Interrupts,
     open: impl FnOnce() -> Result<Opened, RunError> + Send + 'static,
 ) -> Result<Opened, RunError> {

@@ -291,8 +291,8 @@ impl<C: Clone, A> RunState<C, A> {
         };
         let is_read = self.reading != Reading::First || self.left_rows_out();
         // The case that was asked for may bring answers that are held.
-        let may_come = self.coming == Coming::Asked;
-        self.in_flight.is_empty() && nothing_starts && is_read && !may_come
+        let is_asked_for = self.coming == Coming::Asked;
+        self.in_flight.is_empty() && nothing_starts && is_read && !is_asked_for
     }
 
     fn has_slot(&self) -> bool {

@@ -89,11 +89,6 @@ impl Workers {
         }
     }
 
-    /// What runs, and how.
-    pub fn service(&self) -> &Service {
-        &self.service
-    }
-
     /// Makes one call: `call` is one JSON text, for the driver. It may take `limit`, and as long again if
     /// it has to be made alone. Safe to drop: nothing goes on that only this call had started.
     ///

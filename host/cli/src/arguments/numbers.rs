@@ -47,23 +47,9 @@ pub(super) fn percent(text: &str) -> Option<f64> {
     (0.0..=100.0).contains(&percent).then_some(percent)
 }
 
-/// A whole number with a unit.
+/// A span of time that has passed.
 pub(super) fn age(text: &str) -> Result<Duration, &'static str> {
-    const WRONG: &str = "not an age such as 45s, 30m, 12h, 7d or 2w";
-    let (place, unit) = text.char_indices().next_back().ok_or(WRONG)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        'w' => 7 * 86_400,
-        _ => return Err(WRONG),
-    };
-    let count: u64 = text[..place].parse().map_err(|_| WRONG)?;
-    count
-        .checked_mul(seconds)
-        .map(Duration::from_secs)
-        .ok_or(WRONG)
+    runner_config::span(text).ok_or("not an age such as 45s, 30m, 12h, 7d or 2w")
 }
 
 #[cfg(test)]

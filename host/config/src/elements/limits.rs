@@ -6,7 +6,7 @@
 //!
 //! A plugin's `limits` (under `plugins`) are something else: what its guest may use.
 
-mod quota;
+pub(crate) mod quota;
 
 use std::cell::{Cell, RefCell};
 use std::collections::hash_map::Entry as Place;

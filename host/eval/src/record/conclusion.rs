@@ -228,6 +228,7 @@ mod tests {
             (Outcome::Error, false),
             (Outcome::BudgetExceeded, false),
             (Outcome::Cancelled, false),
+            (Outcome::Waiting, false),
         ] {
             let conclusion = Conclusion::foreign(outcome, 0.5, Some("why".to_owned()));
             assert_eq!(conclusion.is_graded(), is_graded, "{outcome:?}");

@@ -15,12 +15,13 @@ const MAX_CAPACITY: u64 = 1_000_000_000_000_000;
 const MAX_WINDOW: Duration = Duration::from_hours(31 * 24);
 
 /// Units of a span and their lengths in milliseconds, longer names first.
-const UNITS: [(&str, u64); 5] = [
+const UNITS: [(&str, u64); 6] = [
     ("ms", 1),
     ("s", 1_000),
     ("m", 60_000),
     ("h", 3_600_000),
     ("d", 86_400_000),
+    ("w", 7 * 86_400_000),
 ];
 
 /// Reads how much, and in which span of time.
@@ -76,14 +77,16 @@ fn window(text: &str, entry: &Entry<'_>, findings: &Findings) -> Option<Duration
     if window.is_none() {
         findings.error(
             entry.at(),
-            format!("a time must be a number and ms, s, m, h or d, from 1ms to 31d, not '{text}'"),
+            format!(
+                "a time must be a number and ms, s, m, h, d or w, from 1ms to 31d, not '{text}'"
+            ),
         );
     }
     window
 }
 
-/// A number and a unit.
-fn span(text: &str) -> Option<Duration> {
+/// Reads a span of time as people write it: a whole number and ms, s, m, h, d or w.
+pub fn span(text: &str) -> Option<Duration> {
     let (number, length) = UNITS
         .iter()
         .find_map(|(unit, length)| Some((text.strip_suffix(unit)?, length)))?;

@@ -162,13 +162,13 @@ fn a_quota_that_is_no_quota_is_refused() {
         (
             "{ requests: 60 per 0s }",
             format!(
-                "{at}45: providers[0].limits.requests: a time must be a number and ms, s, m, h or d, from 1ms to 31d, not '0s'"
+                "{at}45: providers[0].limits.requests: a time must be a number and ms, s, m, h, d or w, from 1ms to 31d, not '0s'"
             ),
         ),
         (
             "{ requests: { max: 1, per: 32d } }",
             format!(
-                "{at}60: providers[0].limits.requests.per: a time must be a number and ms, s, m, h or d, from 1ms to 31d, not '32d'"
+                "{at}60: providers[0].limits.requests.per: a time must be a number and ms, s, m, h, d or w, from 1ms to 31d, not '32d'"
             ),
         ),
         (

@@ -2,17 +2,21 @@
 //!
 //! What a row says may be short and what is kept of it long: its templates fill in other values, its lists
 //! make many cases, and each of them keeps variables, prompt and answer. No look at the file tells. So it
-//! is counted as it is kept, by file and column. Beyond [`MOST`] the file's further cases are
-//! errors that keep next to nothing; rows of the config and of other files go on.
+//! is counted as it is kept, by file and column; documents whose texts are filled into the config's own tests count
+//! together, as one file. Beyond [`MOST`] the file's further cases are errors that keep next to nothing; rows of the
+//! config and of other files go on.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runner_config::plan::{Case, TooMuch};
 
 /// Bytes that the rows of one file may take in one column.
 const MOST: u64 = 16 << 30;
+
+/// The name of all documents together: none that a file has.
+const DOCUMENTS: &str = "";
 
 /// Bytes that the rows of each file have taken, by column.
 type Taken = BTreeMap<PathBuf, BTreeMap<u32, u64>>;
@@ -34,22 +38,21 @@ impl DataRows {
 
     /// Counts the bytes that are kept of a case, if a data file made it.
     pub(crate) fn add(&self, case: &Case, bytes: usize) {
-        let Some(file) = &case.test.words_of else {
+        let Some(file) = writer(case) else {
             return;
         };
         let mut taken = self.taken();
-        if !taken.contains_key(&file.real) {
-            taken.insert(file.real.clone(), BTreeMap::new());
+        if !taken.contains_key(file) {
+            taken.insert(file.to_owned(), BTreeMap::new());
         }
-        if let Some(columns) = taken.get_mut(&file.real) {
+        if let Some(columns) = taken.get_mut(file) {
             *columns.entry(case.id.prompt_idx).or_default() += bytes as u64;
         }
     }
 
     /// Why a case may not begin, if the rows of its file have taken their share.
     pub(crate) fn refusal(&self, case: &Case) -> Option<TooMuch> {
-        let file = case.test.words_of.as_ref()?;
-        let taken = *self.taken().get(&file.real)?.get(&case.id.prompt_idx)?;
+        let taken = *self.taken().get(writer(case)?)?.get(&case.id.prompt_idx)?;
         (taken > self.most).then_some(TooMuch::Kept {
             gib: self.most >> 30,
         })
@@ -57,6 +60,14 @@ impl DataRows {
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The file whose words are in a case; [`DOCUMENTS`] where only documents say some.
+fn writer(case: &Case) -> Option<&Path> {
+    match &case.test.words_of {
+        Some(file) => Some(&file.real),
+        None => case.has_others_words.then_some(Path::new(DOCUMENTS)),
     }
 }
 
@@ -102,5 +113,10 @@ mod tests {
             rows.add(&other, 50);
             assert_eq!(rows.refusal(&other), None);
         }
+        let mut of_document = case_of(None, 0);
+        of_document.has_others_words = true;
+        rows.add(&of_document, 101);
+        assert!(rows.refusal(&of_document).is_some());
+        assert_eq!(rows.refusal(&case_of(None, 0)), None);
     }
 }

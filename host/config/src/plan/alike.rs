@@ -66,6 +66,21 @@ impl KeptTest {
         }
     }
 
+    /// Whether its checks are not its model's.
+    fn has_own_checks(&self) -> bool {
+        match self {
+            Self::Whole(_) => false,
+            Self::Like(_, own) => {
+                let mut written: &[u8] = own;
+                for _ in 0..PART_OF_CHECKS {
+                    let length = read_number(&mut written);
+                    written = &written[length..];
+                }
+                read_number(&mut written) > 0
+            }
+        }
+    }
+
     /// What it takes of the memory.
     fn weight(&self) -> usize {
         let more = match self {
@@ -106,6 +121,11 @@ impl Tests {
     /// The test that the one at this place is like.
     pub(crate) fn model(&self, index: usize) -> Option<&Test> {
         self.kept.get(index).map(|kept| &**kept.model())
+    }
+
+    /// Whether the test at this place has checks that are not those of the one it is like, to the letter.
+    pub(crate) fn has_own_checks(&self, index: usize) -> bool {
+        self.kept.get(index).is_some_and(KeptTest::has_own_checks)
     }
 
     /// Adds a test; gives what it takes of the memory.
@@ -254,6 +274,9 @@ type LeavesOf = fn(&mut Test, &mut dyn FnMut(LeafPlace<'_>));
 
 /// The parts: what each test has of its own, and what it may share with its model.
 const PARTS: [LeavesOf; 3] = [leaves_of_own, leaves_of_checks, leaves_of_json];
+
+/// Which of them holds the checks.
+const PART_OF_CHECKS: usize = 1;
 
 fn leaves_of_own(test: &mut Test, see: &mut dyn FnMut(LeafPlace<'_>)) {
     let Test {

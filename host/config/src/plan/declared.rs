@@ -15,24 +15,34 @@ impl Plan {
                 names.extend(formula.names().into_iter().map(str::to_owned));
             }
         }
-        let mut declare = |test: &Test| {
-            for check in test.assertions.iter() {
-                let members = check.members();
-                if members.iter().all(|it| !it.of_data) {
-                    let own = members.iter().filter_map(|it| it.metric.as_deref());
-                    names.extend(own.chain(check.metric()).map(str::to_owned));
-                }
-            }
-        };
         let has_rows = self.tests.models().any(|test| test.data.is_some());
         for (place, model) in self.tests.models().enumerate() {
-            // Tests that are alike may name others. Of rows only what lies under them is the config's.
-            let is_own = has_rows && model.data.is_none();
-            match is_own.then(|| self.tests.get(place)).flatten() {
-                Some(test) => declare(&test),
-                None => declare(model),
+            let of_model = declared_by(model);
+            // A test that is like another may name others. Of a row only what lies under it is the config's, which
+            // parts of scenarios may have differently.
+            let may_differ = if model.data.is_none() {
+                has_rows
+            } else {
+                !of_model.is_empty() && self.tests.has_own_checks(place)
+            };
+            match may_differ.then(|| self.tests.get(place)).flatten() {
+                Some(test) => names.extend(declared_by(&test).into_iter().map(str::to_owned)),
+                None => names.extend(of_model.into_iter().map(str::to_owned)),
             }
         }
         names
     }
+}
+
+/// The metrics of a test's checks that are the config's.
+fn declared_by(test: &Test) -> Vec<&str> {
+    let mut names = Vec::new();
+    for check in test.assertions.iter() {
+        let members = check.members();
+        if members.iter().all(|it| !it.of_data) {
+            names.extend(members.iter().filter_map(|it| it.metric.as_deref()));
+            names.extend(check.metric());
+        }
+    }
+    names
 }

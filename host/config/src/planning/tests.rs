@@ -144,6 +144,22 @@ fn what_the_config_declares_and_what_rows_of_data_say_are_told_apart() {
 }
 
 #[test]
+fn parts_of_a_scenario_declare_their_metrics_over_rows_of_data() {
+    let part = |n: u32| {
+        format!("{{ vars: {{ a: {n} }}, assert: [{{ type: equals, value: x, metric: part{n} }}] }}")
+    };
+    let folder = Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo]\nscenarios: [{{ config: [{}], tests: rows.jsonl }}]",
+        [1, 2, 3].map(part).join(", ")
+    ));
+    let row =
+        r#"{"vars": {"b": 1}, "assert": [{"type": "equals", "value": "b", "metric": "theirs"}]}"#;
+    let plan = folder.file("rows.jsonl", format!("{row}\n{row}\n")).plan();
+    let declared: Vec<String> = plan.declared_metrics().into_iter().collect();
+    assert_eq!(declared, ["part1", "part2", "part3"]);
+}
+
+#[test]
 fn unknown_keys_warn() {
     let folder = Folder::new("prompts: [p]\nproviders: [echo]\noutputs: x\nsharing: true");
     assert_eq!(

@@ -4,7 +4,7 @@
 //! other. So all variables of a case share one account, and a case that overdraws it is refused:
 //! its variables stay as they are written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -67,9 +67,9 @@ pub enum TooMuch {
         "the answer of an earlier case, which it reads, took too much memory to be kept for it"
     )]
     Lost,
-    /// The rows of its data file have taken their share of the results.
+    /// The rows of its data file, or those with documents, have taken their share of the results.
     #[error(
-        "the rows of its data file have taken more than {gib} GiB of the results in this column, the most that they may; run them in parts"
+        "rows of one data file, or with documents in their variables, have taken more than {gib} GiB of the results in this column, the most that they may; run them in parts"
     )]
     Kept {
         /// That share, in GiB.
@@ -193,26 +193,25 @@ pub(super) fn of_files(vars: &Map<String, Value>, contents: &[Option<&Value>]) -
         .keys()
         .zip(contents)
         .filter(|(_, content)| content.is_some());
-    let mut found: BTreeSet<String> = of_file.map(|(name, _)| name.clone()).collect();
-    for _ in 0..ROUNDS {
-        if found.is_empty() {
-            break;
+    let mut reached: Vec<&str> = of_file.map(|(name, _)| name.as_str()).collect();
+    if reached.is_empty() {
+        return BTreeSet::new();
+    }
+    // A text goes as far as names lead, since each variable is filled in with what those before it have become.
+    let mut readers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, value) in vars {
+        let text = value.as_str().filter(|text| !is_plain(text));
+        for piece in text.map(pieces).into_iter().flatten() {
+            if let Piece::Expression(tag) = piece {
+                readers.entry(named(tag)).or_default().push(name);
+            }
         }
-        let names_one = |piece: Piece<'_>| matches!(piece, Piece::Expression(tag) if found.contains(named(tag)));
-        let takes_in = |(name, value): (&String, &Value)| {
-            let text = value
-                .as_str()
-                .filter(|text| !is_plain(text) && !found.contains(name))?;
-            pieces(text)
-                .into_iter()
-                .any(names_one)
-                .then(|| name.clone())
-        };
-        let more: Vec<String> = vars.iter().filter_map(takes_in).collect();
-        if more.is_empty() {
-            break;
+    }
+    let mut found = BTreeSet::new();
+    while let Some(name) = reached.pop() {
+        if found.insert(name.to_owned()) {
+            reached.extend(readers.get(name).into_iter().flatten());
         }
-        found.extend(more);
     }
     found
 }

@@ -97,3 +97,29 @@ fn tags_that_replacements_made_are_not_compiled_beyond_their_bound() {
             .is_some_and(|text| text.starts_with("{{ [1,2,3] }}"))
     );
 }
+
+#[test]
+fn a_files_text_is_found_however_far_names_lead() {
+    let mut vars: Map<String, Value> = (1..40)
+        .map(|n| {
+            (
+                format!("v{n:02}"),
+                format!("{{{{ v{:02} }}}}", n - 1).into(),
+            )
+        })
+        .collect();
+    vars.insert("v00".to_owned(), "file://doc.txt".into());
+    vars.insert("w".to_owned(), "{{ v39 | upper }} {{ x }}".into());
+    vars.insert("x".to_owned(), "{{ x }} {{ w }}".into());
+    let doc = Value::from("a document");
+    let contents: Vec<Option<&Value>> = vars
+        .keys()
+        .map(|name| (name == "v00").then_some(&doc))
+        .collect();
+    let found = of_files(&vars, &contents);
+    assert_eq!(found.len(), 40, "{found:?}");
+    assert!(of_files(&vars, &vec![None; vars.len()]).is_empty());
+    // What it is, filled in: as far as that.
+    resolve(&mut vars, None).expect("little text");
+    assert_eq!(vars["v39"], "file://doc.txt");
+}

@@ -96,7 +96,7 @@ fn conclude(record: &mut Value, outcome: Outcome, score: f64) {
     let pass = outcome == Outcome::Passed;
     record["score"] = json!(score);
     record["success"] = json!(pass);
-    record["failureReason"] = json!(u8::from(!pass));
+    record["failureReason"] = json!(outcome.failure_reason());
     record["outcome"] = json!(outcome.as_str());
     let reason = record["gradingResult"]["reason"].clone();
     let Some(record) = record.as_object_mut() else {

@@ -1,6 +1,6 @@
 //! How a case ended. What files, database and table say of that (`outcome`, `success`,
-//! `failureReason`, `score`, `error`, `errorCode`) is derived here and nowhere else, so that no two
-//! of them can disagree.
+//! `failureReason`, `score`, `error`, `errorCode`) is derived here, so that no two of them can disagree. What a
+//! person says afterwards of a kept row goes by the same [`Outcome`], in the viewer.
 
 use runner_store::Outcome;
 use serde::{Deserialize, Serialize};
@@ -167,17 +167,12 @@ impl From<Conclusion> for Stored {
     fn from(conclusion: Conclusion) -> Self {
         let (score, what) = conclusion.parts();
         let outcome = conclusion.outcome();
-        let failure_reason = match outcome {
-            Outcome::Passed => 0,
-            Outcome::Failed | Outcome::Waiting => 1,
-            Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => 2,
-        };
         Self {
             score,
             success: outcome == Outcome::Passed,
             error: what.and_then(|it| it.error.clone()),
             error_code: what.and_then(|it| it.code.clone()),
-            failure_reason,
+            failure_reason: outcome.failure_reason(),
             outcome,
         }
     }

@@ -44,6 +44,15 @@ impl Outcome {
         }
     }
 
+    /// What promptfoo calls `failureReason`: 0 none, 1 an assertion, 2 an error.
+    pub fn failure_reason(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed | Self::Waiting => 1,
+            Self::Error | Self::BudgetExceeded | Self::Cancelled => 2,
+        }
+    }
+
     /// The word that tables and logs show.
     pub fn word(self) -> &'static str {
         match self {

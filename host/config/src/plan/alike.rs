@@ -12,7 +12,7 @@
 //! shared: the rows of a file have the assertions of `defaultTest` once.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -110,6 +110,19 @@ impl Tests {
     /// Every test.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Test>> {
         self.kept.iter().map(KeptTest::test)
+    }
+
+    /// Tests that have all assertions between them, each at least once: those that are another's to the letter are
+    /// left out.
+    pub fn with_own_checks(&self) -> impl Iterator<Item = Arc<Test>> {
+        let mut seen = HashSet::new();
+        self.kept.iter().filter_map(move |kept| {
+            if kept.has_own_checks() {
+                return Some(kept.test());
+            }
+            let model = kept.model();
+            seen.insert(Arc::as_ptr(model)).then(|| model.clone())
+        })
     }
 
     /// For every test the one that it is like: the same but for texts of its description, variables,

@@ -20,11 +20,12 @@ impl Plan {
             let of_model = declared_by(model);
             // A test that is like another may name others. Of a row only what lies under it is the config's, which
             // parts of scenarios may have differently.
-            let may_differ = if model.data.is_none() {
+            let matters = if model.data.is_none() {
                 has_rows
             } else {
-                !of_model.is_empty() && self.tests.has_own_checks(place)
+                !of_model.is_empty()
             };
+            let may_differ = matters && self.tests.has_own_checks(place);
             match may_differ.then(|| self.tests.get(place)).flatten() {
                 Some(test) => names.extend(declared_by(&test).into_iter().map(str::to_owned)),
                 None => names.extend(of_model.into_iter().map(str::to_owned)),

@@ -186,14 +186,10 @@ pub(super) fn bind_graders(
             Err(error) => errors.push(error),
         }
     }
-    // To look at every test's assertions is to make every test whole.
-    if graders.is_empty() {
-        return graders;
-    }
     let mut unreachable = None;
     // What `defaultTest` says wrong is wrong in every test, and said once.
     let mut said = HashSet::new();
-    for test in plan.tests.iter() {
+    for test in plan.tests.with_own_checks() {
         for assertion in test.assertions() {
             let Some(grader) = graders.get(&assertion.kind) else {
                 continue;

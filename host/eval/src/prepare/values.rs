@@ -55,7 +55,7 @@ pub(super) async fn refused(
         return;
     }
     let mut asked: BTreeMap<&str, AskedValues<'_>> = BTreeMap::new();
-    for test in plan.tests.iter() {
+    for test in plan.tests.with_own_checks() {
         for assertion in test.assertions() {
             let Some(plugin) = checking.get(&*assertion.kind).copied() else {
                 continue;

@@ -1,5 +1,6 @@
 //! Tests come back as they were kept, and those that are alike are small.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -82,6 +83,27 @@ proptest! {
     fn tests_come_back_as_they_were(tests in prop::collection::vec(test(), 1..12)) {
         let expected: Vec<String> = tests.iter().map(|test| format!("{test:?}")).collect();
         prop_assert_eq!(kept(&tests).1, expected);
+    }
+
+    #[test]
+    fn no_assertion_is_missed_among_the_tests_that_have_their_own(
+        tests in prop::collection::vec((test(), 0_u8..3), 1..12),
+        leaves_out in any::<u16>(),
+    ) {
+        let mut all = Tests::default();
+        for (mut test, checks) in tests {
+            let mut shared = written();
+            for check in Arc::make_mut(&mut shared.assertions) {
+                check.members_mut().iter_mut().for_each(|it| it.value = Some(checks.into()));
+            }
+            test.assertions = shared.assertions;
+            all.push(test);
+        }
+        all.keep(|place| leaves_out & (1 << place) == 0);
+        let words = |test: Arc<Test>| format!("{:?}", test.assertions);
+        let own: BTreeSet<String> = all.with_own_checks().map(words).collect();
+        let every: BTreeSet<String> = all.iter().map(words).collect();
+        prop_assert!(every.is_subset(&own));
     }
 }
 

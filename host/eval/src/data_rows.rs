@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runner_config::plan::{Case, TooMuch};
 
-/// Bytes that the rows of one file may take in one column.
+/// Bytes that the rows of one file, and of those that it names, may take in one column.
 const MOST: u64 = 16 << 30;
 
 /// The name of all documents together: none that a file has.
@@ -63,10 +63,10 @@ impl DataRows {
     }
 }
 
-/// The file whose words are in a case; [`DOCUMENTS`] where only documents say some.
+/// The file that brought the words of others into a case; [`DOCUMENTS`] where only documents say some.
 fn writer(case: &Case) -> Option<&Path> {
     match &case.test.words_of {
-        Some(file) => Some(&file.real),
+        Some(file) => Some(&file.root),
         None => case.has_others_words.then_some(Path::new(DOCUMENTS)),
     }
 }
@@ -86,7 +86,8 @@ mod tests {
         Arc::make_mut(&mut case.test).words_of = file.map(|file| {
             Arc::new(DataFile {
                 shown: file.into(),
-                real: file.into(),
+                real: format!("{file}.part").into(),
+                root: file.into(),
                 is_mixed: false,
                 part: 0,
             })

@@ -224,7 +224,7 @@ impl<'a> EndRules<'a> {
 
     /// Whether there is room for what the case leaves to later ones.
     fn carries(&self, case: &Case, left: Option<&Left>) -> bool {
-        let file = case.test.data.as_ref().map(|data| &*data.real);
+        let file = case.test.data.as_ref().map(|data| &*data.root);
         left.is_none_or(|left| self.memory.carry(file, left.values()))
     }
 

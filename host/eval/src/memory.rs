@@ -73,6 +73,9 @@ const MAX_WAITING: u64 = SHARED / 4;
 /// Bytes that cases may leave to later ones.
 pub(crate) const MAX_CARRIED: u64 = SHARED / 4;
 
+/// And of these, what the rows of all data files leave.
+const MOST_OF_FILES: u64 = MAX_CARRIED / 4 * 3;
+
 type Wakeup = oneshot::Sender<()>;
 
 /// The memory of a run.
@@ -124,7 +127,7 @@ impl Memory {
 
     /// Counts values that stay for later cases of tests `of` this data file, or of the config; `false`, and
     /// they count nothing, if there is no room for them. A file has half of what the others leave, so that
-    /// none takes it all.
+    /// none takes it all, and all files together leave a quarter to the config.
     pub(crate) fn carry<'a>(
         &self,
         of: Option<&Path>,
@@ -133,9 +136,16 @@ impl Memory {
         let bytes: u64 = values.into_iter().map(of_value).sum();
         let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
         let all: u64 = carried.values().sum();
+        let of_config = carried.get(&None).copied().unwrap_or_default();
         let own = carried.entry(of.map(Path::to_owned)).or_default();
         let left = MAX_CARRIED - (all - *own);
-        let fits = *own + bytes <= if of.is_some() { left / 2 } else { left };
+        let room = if of.is_some() {
+            let of_other_files = all - of_config - *own;
+            (left / 2).min(MOST_OF_FILES.saturating_sub(of_other_files))
+        } else {
+            left
+        };
+        let fits = *own + bytes <= room;
         if fits {
             *own += bytes;
         }
@@ -442,6 +452,10 @@ mod tests {
         assert_eq!(kept, [true, true, false]);
         assert!(memory.carry(other, [&quarter]));
         assert!(!memory.carry(other, [&quarter]));
+        let tenth = Value::from("x".repeat((MAX_CARRIED / 10) as usize));
+        for file in ["a", "b", "c"] {
+            assert!(!memory.carry(Some(Path::new(file)), [&tenth]), "{file}");
+        }
         assert!(memory.carry(None, [&quarter]));
     }
 

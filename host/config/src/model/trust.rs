@@ -52,6 +52,9 @@ pub struct DataFile {
     pub shown: PathBuf,
     /// Its absolute path, links resolved where it exists.
     pub real: PathBuf,
+    /// Its own, or that of the data file that named it, up to the one that the config named: what strangers may
+    /// take up is counted for that one, whatever number of files it names.
+    pub root: PathBuf,
     /// Whether its rows went through the same hands as those of other files, whose paths follow in a row, or
     /// through a hook of a config that may not name the file: such rows name no file, since nobody knows
     /// whose words they have.
@@ -74,6 +77,7 @@ impl Origin {
         let shown = shown.to_owned();
         Self::Data(Arc::new(DataFile {
             shown,
+            root: real.clone(),
             real,
             is_mixed: false,
             part: 0,
@@ -100,9 +104,22 @@ impl Origin {
                 shown: some(&files),
                 // No file has such a path: what is agreed to for all is for none of them alone.
                 real: real(),
+                root: real(),
                 is_mixed: true,
                 part: 0,
             })),
+        }
+    }
+
+    /// This origin, of a file that `namer` names.
+    pub(crate) fn under(&self, namer: &DataFile) -> Self {
+        match self {
+            Self::Data(file) => Self::Data(Arc::new(DataFile {
+                root: namer.root.clone(),
+                part: namer.part,
+                ..DataFile::clone(file)
+            })),
+            origin => origin.clone(),
         }
     }
 

@@ -48,7 +48,7 @@ impl Files {
         match named_by {
             Origin::Data(namer) if are_data => {
                 // A file of its own, with no right that whoever names it has not.
-                let own = self.data(path).part(namer.part);
+                let own = self.data(path).under(namer);
                 if namer.is_mixed || self.beyond(path, named_by).is_some() {
                     own.nameless()
                 } else {

@@ -261,6 +261,17 @@ fn a_data_file_that_may_name_none_does_not_name_itself_to_begin_anew() {
     assert_eq!(again(&files.data(path)), files.data(path));
 }
 
+#[test]
+fn a_file_that_data_names_counts_for_the_one_that_the_config_named() {
+    let (_directory, files) = folder();
+    let named = |path: &str, by: &Origin| files.origin_of(Path::new(path), FileContents::Tests, by);
+    let first = named("evals/index.json", &Origin::Config);
+    let third = named("evals/b.jsonl", &named("evals/a.json", &first));
+    let [first, third] = [&first, &third].map(|origin| origin.data_file().expect("data"));
+    assert_eq!((&third.root, &first.root), (&first.real, &first.real));
+    assert_ne!(third.real, first.real);
+}
+
 /// What a flag names in another project is that one's word; a folder beside the config's is the person's own.
 #[test]
 fn tests_that_the_person_names_elsewhere_are_data() {

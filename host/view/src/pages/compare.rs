@@ -1,6 +1,5 @@
-//! Two runs beside each other, or two columns of one.
+//! Two runs beside each other, or two columns, models or prompts of one.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use maud::{Markup, html};
@@ -8,56 +7,26 @@ use runner_store::{RunInfo, StoreError};
 use runner_telling::{figures, visible};
 
 use super::run::{MOST_CASES, later};
-use super::run_columns::title;
 use super::{badge, layout, line, name, score, when};
 use crate::address::segment;
 use crate::comparing::{self, Comparison, Difference, Kind};
-use crate::pairing;
 use crate::record::{Record, text_of};
 use crate::request::{Fields, Reply};
-use crate::site::{Column, LookedUp, Site};
+use crate::site::{LookedUp, Site};
 
 mod changed;
 mod choosing;
+mod sides;
 mod sums;
 mod words;
 
+use sides::Sides;
+
 /// Cases on a page.
 const CASES: usize = 20;
-/// Runs that are ticked.
-const TICKED: usize = 50;
-
-/// The two sides, and what the address says of them.
-struct Sides {
-    before: RunInfo,
-    after: RunInfo,
-    old: Vec<Column>,
-    new: Vec<Column>,
-    /// The columns that are compared.
-    columns: Vec<(u32, u32)>,
-    /// The address without kind and page.
-    query: String,
-}
-
-impl Sides {
-    fn is_one_run(&self) -> bool {
-        self.before.id == self.after.id
-    }
-
-    /// What the two are called where there is little room.
-    fn labels(&self) -> [String; 2] {
-        match self.columns[..] {
-            [(left, right)] if self.is_one_run() => {
-                [left, right].map(|it| format!("Column ({it})"))
-            }
-            _ => ["Before", "After"].map(str::to_owned),
-        }
-    }
-}
-
 /// The page.
 pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
-    let sides = match sides(site, query)? {
+    let sides = match Sides::of(site, query)? {
         Ok(sides) => sides,
         Err(ticked) => return choosing::page(site, &ticked),
     };
@@ -90,8 +59,8 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
         &html! {
             (head(&sides, &comparison))
             (changed)
-            @if sides.is_one_run() { (choose(&sides)) }
-            @if sides.columns.is_empty() { p.empty { "No column of one run has a partner in the other." } }
+            @if sides.is_one_run() { (sides.form()) }
+            @if sides.columns.is_empty() { p.empty { @if sides.is_one_run() { "The two have nothing in common: choose two columns, two models or two prompts." } @else { "No column of one run has a partner in the other." } } }
             @else { (sums::pass_rates(&sides, &comparison)) (measures) }
             section #cases aria-label="Cases that came out differently" { (cases) }
         },
@@ -100,7 +69,7 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
 
 /// What is compared beside the pass rate, alone.
 pub(super) fn measures(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
-    let Ok(sides) = sides(site, query)? else {
+    let Ok(sides) = Sides::of(site, query)? else {
         return Ok(super::nothing());
     };
     Ok(match comparison(site, &sides)? {
@@ -127,60 +96,6 @@ fn comparison(site: &Arc<Site>, sides: &Sides) -> Result<Result<Comparison, Repl
     comparing::compare(&site.store, before, after, &sides.columns).map(Ok)
 }
 
-/// What is compared with what; or the runs that are ticked, from which two are to be chosen.
-fn sides(site: &Arc<Site>, query: &Fields) -> Result<Result<Sides, Vec<RunInfo>>, StoreError> {
-    let ids: BTreeSet<&str> = query.all("run").take(TICKED).collect();
-    let runs = ids.into_iter().map(|id| site.store.run(id));
-    let mut runs: Vec<RunInfo> = runs.collect::<Result<_, _>>()?;
-    runs.sort_by_key(|run| run.created_at_ms);
-    let (before, after) = match &runs[..] {
-        [run] => (run.clone(), run.clone()),
-        [before, after] => (before.clone(), after.clone()),
-        _ => return Ok(Err(runs)),
-    };
-    let ((old, _), (new, _)) = (site.head(&before.id)?, site.head(&after.id)?);
-    let number = |name| query.get(name).and_then(|text| text.parse::<u32>().ok());
-    let is_one_run = before.id == after.id;
-    let first_two = rival(&new).filter(|_| is_one_run).map(|it| (0, it));
-    let chosen = number("left").zip(number("right")).or(first_two);
-    if is_one_run && chosen.is_none() {
-        return Ok(Err(runs));
-    }
-    let mut parts = vec![format!("/compare?run={}", segment(&before.id))];
-    parts.extend((!is_one_run).then(|| format!("run={}", segment(&after.id))));
-    parts.extend(chosen.map(|(left, right)| format!("left={left}&right={right}")));
-    Ok(Ok(Sides {
-        columns: chosen.map_or_else(|| pairs(&old, &new), |pair| vec![pair]),
-        before,
-        after,
-        old,
-        new,
-        query: parts.join("&"),
-    }))
-}
-
-/// The column that the first of a run is held against unless another is chosen: another model's with the same prompt, or
-/// else another model's, or else the second.
-fn rival(columns: &[Column]) -> Option<u32> {
-    let (first, others) = columns.split_first()?;
-    let at = |is: &dyn Fn(&Column) -> bool| others.iter().position(is);
-    at(&|it| it.provider != first.provider && it.raw == first.raw)
-        .or_else(|| at(&|it| it.provider != first.provider))
-        .or_else(|| at(&|_| true))
-        .map(|it| it as u32 + 1)
-}
-
-fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
-    let of = columns.iter();
-    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
-}
-
-fn pairs(old: &[Column], new: &[Column]) -> Vec<(u32, u32)> {
-    let partners = pairing::columns(&names(old), &names(new));
-    let pair = |(after, before): (usize, &Option<usize>)| Some(((*before)? as u32, after as u32));
-    partners.iter().enumerate().filter_map(pair).collect()
-}
-
 fn head(sides: &Sides, comparison: &Comparison) -> Markup {
     let run = |run: &RunInfo, label: &str| {
         html! {
@@ -190,28 +105,15 @@ fn head(sides: &Sides, comparison: &Comparison) -> Markup {
     html! {
         header.run {
             h1 { "Comparison" }
-            @if let ([(left, right)], true) = (&sides.columns[..], sides.is_one_run()) {
-                (run(&sides.before, "Columns of"))
-                p { (title(&sides.old, *left as usize)) } p { (title(&sides.new, *right as usize)) }
+            @if sides.is_one_run() {
+                (run(&sides.before, sides.by.title()))
+                @for side in sides.told() { p { (side) } }
             } @else { (run(&sides.before, "Before")) (run(&sides.after, "After")) }
             @if comparison.only_before + comparison.only_after > 0 {
                 @let [before, after] = sides.labels();
                 p.hint { (figures::counted(comparison.only_before, "case is", "cases are")) " only in “" (before) "”, " (figures::counted(comparison.only_after, "case", "cases")) " only in “" (after) "”. A repeat is compared with the same repeat, so those that one run lacks are among them." }
             }
         }
-    }
-}
-
-/// The form that chooses two columns of a run.
-fn choose(sides: &Sides) -> Markup {
-    let (left, right) = sides.columns.first().copied().unwrap_or_default();
-    let select = |field: &str, label: &str, chosen: u32| {
-        html! {
-            label { span { (label) } select name=(field) { @for (column, idx) in sides.new.iter().zip(0_u32..) { option value=(idx) selected[idx == chosen] { "(" (idx) ") " (line(&visible::cut_middle(&column.provider, 60))) " · " (line(&visible::cut(&column.label, 40))) } } } }
-        }
-    };
-    html! {
-        form.filters action="/compare" { input type="hidden" name="run" value=(sides.after.id); (select("left", "Column", left)) (select("right", "with", right)) button { "Compare" } }
     }
 }
 
@@ -304,7 +206,7 @@ fn case(
                 (label)
                 @if let Some(description) = new.description() { ": " (line(&visible::cut(description, 200))) }
             }
-            @if sides.columns.len() > 1 { p.hint { (title(&sides.new, sides.columns[difference.pair].1 as usize)) } }
+            @if sides.columns.len() > 1 { p.hint { (sums::name(sides, sides.columns[difference.pair])) } }
             @if new.description().is_none() { p.hint { @for (name, value) in new.vars.iter().take(4) { (line(name)) " = " (line(&visible::cut(&text_of(value), 80))) " " } } }
             div.beside {
                 div { (link(&sides.before, before, &old)) pre { (answers.0) } }
@@ -323,29 +225,5 @@ fn told(record: &Record) -> String {
     match &record.response {
         Some(_) => record.answer(),
         None => record.error.clone().unwrap_or_default(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_column_is_held_against_another_model_with_its_prompt() {
-        let of = |columns: &[(&str, &str)]| {
-            let columns = columns.iter().map(|(provider, raw)| Column {
-                provider: (*provider).to_owned(),
-                raw: (*raw).to_owned(),
-                ..Column::default()
-            });
-            rival(&columns.collect::<Vec<_>>())
-        };
-        assert_eq!(
-            of(&[("a", "p"), ("a", "q"), ("b", "q"), ("b", "p")]),
-            Some(3)
-        );
-        assert_eq!(of(&[("a", "p"), ("a", "q"), ("b", "q")]), Some(2));
-        assert_eq!(of(&[("a", "p"), ("a", "q")]), Some(1));
-        assert_eq!(of(&[("a", "p")]), None);
     }
 }

@@ -5,6 +5,7 @@
     reason = "a test stops at the first thing that is wrong"
 )]
 
+mod compared;
 mod listed;
 mod served;
 

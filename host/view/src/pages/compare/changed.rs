@@ -6,7 +6,8 @@ use runner_telling::{figures, visible};
 use serde_json::Value;
 
 use super::super::line;
-use super::{Sides, names, words};
+use super::sides::names;
+use super::{Sides, words};
 use crate::changes::{Change, Changes, ComparedColumn, ComparedRun};
 use crate::comparing::Comparison;
 use crate::pairing;

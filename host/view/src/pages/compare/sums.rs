@@ -41,7 +41,7 @@ pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
             tbody {
                 @for column in &comparison.columns {
                     @let cases = [column.pairs.total(), column.pairs.better, column.pairs.worse];
-                    (pass_rate(&labels, &name(sides, column), &column.rate, cases, &scatter(column)))
+                    (pass_rate(&labels, &name(sides, (column.before, column.after)), &column.rate, cases, &scatter(column)))
                 }
                 @if comparison.columns.len() > 1 { (pass_rate(&labels, &html! { "All" }, &comparison.rate, all, &html! {})) }
             }
@@ -55,10 +55,10 @@ pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
 }
 
 /// What the columns of a pair are called.
-fn name(sides: &Sides, column: &Beside) -> Markup {
+pub(super) fn name(sides: &Sides, (before, after): (u32, u32)) -> Markup {
     html! {
-        @if sides.is_one_run() || column.before != column.after { (title(&sides.old, column.before as usize)) " → " }
-        (title(&sides.new, column.after as usize))
+        @if sides.is_one_run() || before != after { (title(&sides.old, before as usize)) " → " }
+        (title(&sides.new, after as usize))
     }
 }
 
@@ -142,7 +142,11 @@ pub(super) fn measures(
     let columns = comparison.columns.iter().enumerate();
     let groups = columns.map(|(at, column)| {
         let means = measures.iter().map(|it| (it, it.columns[at]));
-        group(&labels, Some(&name(sides, column)), means)
+        group(
+            &labels,
+            Some(&name(sides, (column.before, column.after))),
+            means,
+        )
     });
     let groups: Vec<Markup> = groups.collect();
     let all = group(&labels, None, measures.iter().map(|it| (it, it.all)));

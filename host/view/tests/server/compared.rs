@@ -1,0 +1,73 @@
+//! What is compared with what, as the address and the forms of the page say it.
+
+use runner_store::Outcome;
+use serde_json::json;
+
+use super::served::{Served, new_run, row};
+
+/// A run of two models and two prompts, where the second model passes each test and the first every other.
+fn two_by_two(served: &Served) {
+    let column =
+        |provider: &str, raw: &str| json!({ "provider": provider, "label": raw, "raw": raw });
+    let mut run = new_run("run-3", 3);
+    run.columns_json = json!([
+        column("small", "Say {{x}}"),
+        column("small", "Tell {{x}}"),
+        column("large", "Say {{x}}"),
+        column("large", "Tell {{x}}")
+    ])
+    .to_string();
+    let writer = served.store.begin_run(run).unwrap();
+    for test in 0..20 {
+        for column in 0..4 {
+            let passes = column > 1 || test % 2 == 0;
+            let outcome = if passes {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            };
+            writer.push(row("run-3", test, column, outcome)).unwrap();
+        }
+    }
+    writer.flush().unwrap();
+}
+
+#[test]
+fn models_and_prompts_of_a_run_are_compared_over_what_they_share() {
+    let served = Served::new();
+    two_by_two(&served);
+    let models = served.get("/compare?run=run-3");
+    for part in [
+        "<b>Models of: </b>",
+        "<p><b>small</b></p><p><b>large</b></p>",
+        "<option value=\"model-0\" selected>small</option><option value=\"model-2\">large</option>",
+        "<th class=\"n\" scope=\"col\">small</th><th class=\"n\" scope=\"col\">large</th>",
+        // One figure for each test, whatever prompts it has.
+        "<th scope=\"row\">All</th><td class=\"n\" data-name=\"Tests\">20 <small>of 40 cases</small></td>",
+        "<b>+50.0 points</b>",
+        "got better 20</a>",
+        "href=\"/compare?run=run-3&amp;left=model-0&amp;right=model-2&amp;kind=better\"",
+    ] {
+        assert!(models.contains(part), "{part} in {models}");
+    }
+    let prompts = served.get("/compare?run=run-3&left=prompt-0&right=prompt-1");
+    for part in [
+        "<b>Prompts of: </b>",
+        "<th class=\"n\" scope=\"col\">Tell {{x}}</th>",
+        "got better 0</a>",
+    ] {
+        assert!(prompts.contains(part), "{part} in {prompts}");
+    }
+    let columns = served.get("/compare?run=run-3&left=0&right=3");
+    assert!(
+        columns.contains("Column (3)") && columns.contains("got better 10</a>"),
+        "{columns}"
+    );
+    let mixed = served.get("/compare?run=run-3&left=model-0&right=3");
+    assert!(
+        mixed.contains("choose two columns, two models or two prompts."),
+        "{mixed}"
+    );
+    // With one prompt a model is a column.
+    assert!(!served.get("/compare?run=run-1").contains("model-0"));
+}

@@ -30,3 +30,40 @@ fn repeats_are_counted_by_test_and_flaky_ones_are_named() {
     let shown = finished.again().args(["show", "--json"]).finish();
     assert_eq!(shown.stdout_json()["results"]["repeats"], repeats);
 }
+
+/// A repeat is compared with the same repeat: those that the other run lacks are told apart from what is compared.
+#[test]
+fn a_comparison_says_which_repeats_it_leaves_out() {
+    let once = Run::new()
+        .config("prompts: ['{{q}}']\nproviders: [echo]\ntests: [{ vars: { q: sky } }, { vars: { q: sea } }]\n")
+        .args(["eval", "--no-table"])
+        .finish();
+    let listed = once.again().args(["list", "--json"]).finish();
+    let before = listed.stdout_json()[0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let thrice = [
+        "eval",
+        "--no-table",
+        "--repeat",
+        "3",
+        "--baseline",
+        &before,
+        "-o",
+        "out.md",
+    ];
+    let thrice = once.again().args(thrice).finish();
+    thrice.expect_code(0);
+    let said = thrice.read("out.md");
+    assert!(
+        said.contains("<p>4 repeats are in one of the runs only, and not compared.</p>"),
+        "{said}"
+    );
+
+    let told = once.again().args(["diff", &before]).finish();
+    let apart = "\n4 repeats are in one of the runs only: a repeat is compared with the same repeat, and these are not.\n";
+    assert!(told.stdout.contains(apart), "{}", told.stdout);
+    let back = once.again().args(["diff", "latest", &before]).finish();
+    assert!(back.stdout.contains(apart), "{}", back.stdout);
+}

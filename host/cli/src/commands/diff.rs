@@ -110,6 +110,7 @@ pub(super) fn against(
         run_id: before.info.id.clone(),
         significance: told::significances(&totals),
         examples,
+        repeats_apart: totals.repeats_apart(),
         ..Against::default()
     };
     for sums in &totals.columns {
@@ -147,7 +148,18 @@ struct Totals {
     /// Cases whose prompt, plugin, assertions or config changed, by that word.
     causes: Vec<(&'static str, u64)>,
     only_after: u64,
+    /// Those of them that are no first repeats.
+    repeats_after: u64,
     only_before: Vec<Ended>,
+}
+
+impl Totals {
+    /// Cases of one run only that repeat a test: the other run, which repeated it less often, has nothing that they are
+    /// compared with.
+    fn repeats_apart(&self) -> u64 {
+        let before = self.only_before.iter().filter(|it| it.is_repeat);
+        self.repeats_after + before.count() as u64
+    }
 }
 
 impl<'a> Comparison<'a> {
@@ -209,6 +221,7 @@ impl<'a> Comparison<'a> {
                 .map(|word| (word, 0))
                 .into(),
             only_after: 0,
+            repeats_after: 0,
             only_before: Vec::new(),
         };
         for row in self.store.rows(&self.after.info.id)? {
@@ -217,6 +230,7 @@ impl<'a> Comparison<'a> {
             let before = partner(&record).and_then(|column| index.claim(&record, column));
             let Some(before) = &before else {
                 totals.only_after += 1;
+                totals.repeats_after += u64::from(after.is_repeat);
                 continue;
             };
             let kind = Kind::of(before, &after, index.is_flaky(before, &after));

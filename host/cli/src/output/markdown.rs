@@ -46,6 +46,8 @@ pub(crate) struct Against {
     pub(crate) broke: u64,
     /// Those that pass now.
     pub(crate) fixed: u64,
+    /// Cases of one of the runs only, since the other repeated their tests less often.
+    pub(crate) repeats_apart: u64,
     /// By the number of a column, what its change may be, where it has one.
     pub(crate) significance: Vec<String>,
     /// The first that broke: what they are, and why.
@@ -208,6 +210,13 @@ fn compared(text: &mut String, against: &Against) {
         text,
         "\n#### Regressions\n\n<p>Of {cases} that are also in {run}, <b>{broke} passed before but not now</b>; {fixed} pass now.</p>"
     );
+    if against.repeats_apart > 0 {
+        let apart = figures::counted(against.repeats_apart, "repeat is", "repeats are");
+        let _ = writeln!(
+            text,
+            "\n<p>{apart} in one of the runs only, and not compared.</p>"
+        );
+    }
     if !against.significance.is_empty() {
         text.push_str("\n<ul>\n");
         for change in against.significance.iter().take(MOST_COLUMNS) {

@@ -27,6 +27,8 @@ pub(super) struct Ended {
     identity: Option<Digest>,
     /// Which repeats it is one of, if of several.
     pub(super) repeats: Option<u64>,
+    /// Whether it is none of the first.
+    pub(super) is_repeat: bool,
 }
 
 impl Ended {
@@ -50,6 +52,7 @@ impl Ended {
                 .repeat_group
                 .as_ref()
                 .map(|group| hash((record.prompt_idx, group))),
+            is_repeat: record.repeat_index > 0,
         }
     }
 

@@ -107,6 +107,7 @@ mod tests {
             columns: columns.iter().map(sums).collect(),
             causes: Vec::new(),
             only_after: 3,
+            repeats_after: 0,
             only_before: Vec::new(),
         }
     }

@@ -53,6 +53,7 @@ pub(super) fn text(
     text.push('\n');
     text.push_str(&columns(comparison, &totals, width));
     text.push_str(&waiting(&totals));
+    text.push_str(&repeats(&totals));
     text.push_str(&significance(&totals));
     text.push_str(&cases(&lines));
     text.push_str(&apart(comparison, &totals, rows)?);
@@ -244,6 +245,17 @@ fn waiting(totals: &Totals) -> String {
         more => format!(
             "\n{} cases wait for a person's verdict, and are neither broke nor fixed.\n",
             figures::count(more)
+        ),
+    }
+}
+
+/// How many cases have nothing that they could be compared with, since the other run repeated their test less often.
+fn repeats(totals: &Totals) -> String {
+    match totals.repeats_apart() {
+        0 => String::new(),
+        count => format!(
+            "\n{} in one of the runs only: a repeat is compared with the same repeat, and these are not.\n",
+            figures::counted(count, "repeat is", "repeats are")
         ),
     }
 }

@@ -32,6 +32,13 @@ pub(crate) struct Tally {
     pub(crate) output_tokens: u64,
     pub(crate) cached: u64,
     pub(crate) latencies: Histogram<u32>,
+    /// Those of answers that the cache had, which another run measured.
+    cached_latencies: Option<Box<Histogram<u32>>>,
+}
+
+/// Latencies of which none is recorded.
+fn no_latencies() -> Histogram<u32> {
+    Histogram::new_with_bounds(1, MAX_LATENCY_MS, 2).expect("the bounds are in order")
 }
 
 impl Default for Tally {
@@ -46,8 +53,8 @@ impl Default for Tally {
             input_tokens: 0,
             output_tokens: 0,
             cached: 0,
-            latencies: Histogram::new_with_bounds(1, MAX_LATENCY_MS, 2)
-                .expect("the bounds are in order"),
+            latencies: no_latencies(),
+            cached_latencies: None,
         }
     }
 }
@@ -92,6 +99,12 @@ impl Tally {
         self.cached += u64::from(figure.cached);
         if let Some(latency) = figure.latency_ms {
             self.latencies.saturating_record(latency);
+            if figure.cached {
+                let cached = &mut self.cached_latencies;
+                cached
+                    .get_or_insert_with(|| Box::new(no_latencies()))
+                    .saturating_record(latency);
+            }
         }
     }
 
@@ -125,6 +138,22 @@ impl Tally {
     /// So many in a hundred answered in this time, in milliseconds.
     pub(crate) fn latency(&self, percent: f64) -> Option<u64> {
         (!self.latencies.is_empty()).then(|| self.latencies.value_at_percentile(percent))
+    }
+
+    /// The latency of those answers that did not come from the cache.
+    pub(crate) fn measured_latency(&self, percent: f64) -> Option<u64> {
+        let Some(cached) = &self.cached_latencies else {
+            return self.latency(percent);
+        };
+        let mut own = self.latencies.clone();
+        own.subtract(&**cached)
+            .expect("what the cache had is among all");
+        (!own.is_empty()).then(|| own.value_at_percentile(percent))
+    }
+
+    /// What it would have cost without the cache, where that is known.
+    pub(crate) fn cost_without_cache(&self) -> Option<f64> {
+        self.cost.map(|paid| paid + self.saved)
     }
 
     /// Shares of the longest bar: how many latencies lie in each of `bins` ranges, each as many times

@@ -1,6 +1,6 @@
 //! What is compared with what, as the address and the forms of the page say it.
 
-use runner_store::Outcome;
+use runner_store::{Outcome, Row};
 use serde_json::json;
 
 use super::served::{Served, new_run, row};
@@ -70,4 +70,28 @@ fn models_and_prompts_of_a_run_are_compared_over_what_they_share() {
     );
     // With one prompt a model is a column.
     assert!(!served.get("/compare?run=run-1").contains("model-0"));
+}
+
+#[test]
+fn a_trend_is_not_about_the_cache() {
+    let served = Served::new();
+    let writer = served.store.begin_run(new_run("run-3", 3)).unwrap();
+    for (test, cached, cost, saved, latency) in
+        [(0, true, 0.0, Some(0.5), 5_000), (1, false, 0.25, None, 20)]
+    {
+        let row = Row {
+            cached,
+            cost_usd: Some(cost),
+            saved_usd: saved,
+            latency_ms: Some(latency),
+            ..row("run-3", test, 0, Outcome::Passed)
+        };
+        writer.push(row).unwrap();
+    }
+    writer.flush().unwrap();
+    let trend = served.get("/runs/run-3/trend");
+    let figures =
+        "<td class=\"n\">$0.750000</td><td class=\"n\">20 ms</td><td class=\"n\">20 ms</td>";
+    assert!(trend.contains(figures), "{trend}");
+    assert!(served.get("/runs/run-3/figures").contains("5.0 s"));
 }

@@ -21,6 +21,8 @@ pub(super) struct Sums {
     pub(super) pairs: Pairs,
     /// Those that wait for a person in one of the two runs.
     pub(super) waiting: u64,
+    /// Those whose answer came from the cache in one of the two runs.
+    pub(super) cached: u64,
     /// Of tests that ran once; those of the others are in `repeats`.
     once: PassRate,
     /// Of tests that ran several times: how many of their cases passed, before and after, and how many there are.
@@ -28,7 +30,7 @@ pub(super) struct Sums {
     pub(super) score: [f64; 2],
     /// US dollars, where a case has a cost.
     pub(super) cost: [Option<f64>; 2],
-    /// Sums of milliseconds, over the cases answered in both runs, so that they compare.
+    /// Sums of milliseconds, over the cases answered in both runs, and from the cache in none, so that they compare.
     latency_ms: [u64; 2],
     answered: u64,
 }
@@ -38,6 +40,7 @@ impl Sums {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
         let [was, is] = [passed(before), passed(after)];
         self.cases += 1;
+        self.cached += u64::from(before.is_cached || after.is_cached);
         if waits(before, after) {
             self.waiting += 1;
         } else {
@@ -102,7 +105,7 @@ impl Sums {
         let rate = self.rate();
         let (change, interval) = rate.change();
         json!({
-            "cases": cases, "waiting": self.waiting, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
+            "cases": cases, "waiting": self.waiting, "cached": self.cached, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
             "meanScore": [mean(0), mean(1)], "cost": self.cost,
             "meanLatencyMs": [self.mean_ms(0), self.mean_ms(1)],
             "passRateChange": { "tests": rate.tests(), "change": change, "interval": interval, "pValue": rate.p_value() },
@@ -151,5 +154,22 @@ mod tests {
         assert!((rate.change().0 - 0.25).abs() < 1e-12);
         let told = sums.significance().expect("two moved");
         assert_eq!(told, "+25.0 points, may be chance, p = 0.795");
+    }
+    #[test]
+    fn what_the_cache_had_says_nothing_of_latency() {
+        let ended = |latency_ms, cached| {
+            let mut record = record(0, 0, Outcome::Passed, "a");
+            record.latency_ms = latency_ms;
+            record.response.as_mut().expect("an answer").cached = cached;
+            Ended::of(&record, None)
+        };
+        let mut sums = Sums::default();
+        sums.add(&ended(500, false), &ended(300, false));
+        sums.add(&ended(500, false), &ended(9000, true));
+        sums.add(&ended(9000, true), &ended(100, false));
+        assert_eq!(
+            (sums.cached, sums.mean_ms(0), sums.mean_ms(1)),
+            (2, Some(500), Some(300))
+        );
     }
 }

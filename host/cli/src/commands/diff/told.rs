@@ -8,6 +8,7 @@ use runner_view::changes::{Change, Changes, MOST_CHANGES};
 use serde_json::Value;
 
 use super::cases::{Ended, Kind};
+use super::sums::Sums;
 use super::{Compared, Comparison, Totals, words};
 use crate::figures;
 use crate::findings::{about, reasons, text_of};
@@ -52,7 +53,7 @@ pub(super) fn text(
     text.push_str(&changes(&comparison.changes, &totals));
     text.push('\n');
     text.push_str(&columns(comparison, &totals, width));
-    text.push_str(&waiting(&totals));
+    text.push_str(&left_out(&totals));
     text.push_str(&repeats(&totals));
     text.push_str(&significance(&totals));
     text.push_str(&cases(&lines));
@@ -237,16 +238,30 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
     listing::render(&headings, &rows, width)
 }
 
-/// How many cases have no verdict to compare.
-fn waiting(totals: &Totals) -> String {
-    match totals.columns.iter().map(|it| it.waiting).sum() {
-        0 => String::new(),
-        1 => "\n1 case waits for a person's verdict, and is neither broke nor fixed.\n".to_owned(),
-        more => format!(
-            "\n{} cases wait for a person's verdict, and are neither broke nor fixed.\n",
-            figures::count(more)
-        ),
+/// How many cases have no verdict to compare, and how many no latency.
+fn left_out(totals: &Totals) -> String {
+    let sum = |of: fn(&Sums) -> u64| totals.columns.iter().map(of).sum::<u64>();
+    let mut text = String::new();
+    match sum(|it| it.waiting) {
+        0 => {}
+        1 => text
+            .push_str("\n1 case waits for a person's verdict, and is neither broke nor fixed.\n"),
+        more => {
+            let more = figures::count(more);
+            let _ = writeln!(
+                text,
+                "\n{more} cases wait for a person's verdict, and are neither broke nor fixed."
+            );
+        }
     }
+    if let cached @ 1.. = sum(|it| it.cached) {
+        let cached = figures::counted(cached, "answer", "answers");
+        let _ = writeln!(
+            text,
+            "\n{cached} came from the cache: their latency is not compared, and their cost is what it would have been."
+        );
+    }
+    text
 }
 
 /// How many cases have nothing that they could be compared with, since the other run repeated their test less often.

@@ -86,7 +86,6 @@ type Figures = [[f32; 2]; 4];
 /// What the figure of a measure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// The more the better.
     Score,
     /// US dollars, of which people want the sum.
     Dollars,

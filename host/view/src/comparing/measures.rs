@@ -17,6 +17,8 @@ const MOST_SCORES: usize = 8 << 20;
 pub(crate) struct Measure {
     pub(crate) name: String,
     pub(crate) unit: Unit,
+    /// Whether the less of it the better.
+    pub(crate) is_burden: bool,
     pub(crate) columns: Vec<Means>,
     /// All pairs of columns together.
     pub(crate) all: Means,
@@ -33,6 +35,7 @@ impl Comparison {
         .map(|(name, unit)| Measure {
             name: name.to_owned(),
             unit,
+            is_burden: unit != Unit::Score,
             columns: self
                 .columns
                 .iter()
@@ -75,6 +78,7 @@ impl Comparison {
             let mut measure = Measure {
                 name: (*name).to_owned(),
                 unit: Unit::Score,
+                is_burden: false,
                 columns: vec![Means::default(); self.columns.len()],
                 all: Means::default(),
             };

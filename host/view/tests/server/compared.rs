@@ -1,6 +1,6 @@
 //! What is compared with what, as the address and the forms of the page say it.
 
-use runner_store::{Outcome, Row};
+use runner_store::{Outcome, Row, RunEnd, RunStatus};
 use serde_json::json;
 
 use super::served::{Served, new_run, row};
@@ -94,4 +94,36 @@ fn a_trend_is_not_about_the_cache() {
         "<td class=\"n\">$0.750000</td><td class=\"n\">20 ms</td><td class=\"n\">20 ms</td>";
     assert!(trend.contains(figures), "{trend}");
     assert!(served.get("/runs/run-3/figures").contains("5.0 s"));
+}
+
+#[test]
+fn less_of_a_metric_is_better_where_a_threshold_bounds_it_above() {
+    let served = Served::new();
+    let thresholds = |bound: &str| json!({ "metricThresholds": [{ "name": "tone", bound: 0.5, "values": [0.4, 0.4] }] });
+    for (id, at, summary) in [
+        ("run-3", 3, thresholds("max")),
+        ("run-4", 4, thresholds("min")),
+    ] {
+        let writer = served.store.begin_run(new_run(id, at)).unwrap();
+        for test in 0..30 {
+            let mut row = row(id, test, 0, Outcome::Passed);
+            // A little less than in the first run, in each test.
+            row.record_json = row.record_json.replace("\"tone\":", "\"tone\":-");
+            writer.push(row).unwrap();
+        }
+        let summary_json = summary.to_string();
+        let end = RunEnd {
+            status: RunStatus::Finished,
+            ended_at_ms: at,
+            summary_json,
+        };
+        writer.finish(end).unwrap();
+    }
+    let class = |after: &str| {
+        let page = served.get(&format!("/compare?run=run-1&run={after}"));
+        let (_, row) = page.split_once("<th scope=\"row\">tone</th>").unwrap();
+        let (_, change) = row.split_once("data-name=\"Change\" class=\"").unwrap();
+        change.split('"').next().unwrap().to_owned()
+    };
+    assert_eq!([class("run-3"), class("run-4")], ["good", "bad"]);
 }

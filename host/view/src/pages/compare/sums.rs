@@ -13,6 +13,7 @@ use super::super::run_columns::title;
 use super::Sides;
 use crate::comparing::measures::Measure;
 use crate::comparing::{Beside, Comparison, Unit};
+use crate::left::Left;
 use crate::significance::SIGNIFICANT;
 use crate::significance::means::Means;
 use crate::significance::rate::PassRate;
@@ -135,7 +136,11 @@ pub(super) fn measures(
     let known = site.metrics(&sides.before, MOST_METRICS, MOST_COLUMNS)?;
     let names: Vec<&str> = known.sums.keys().map(String::as_str).collect();
     let ids = [&*sides.before.id, &*sides.after.id];
-    let metrics = comparison.metrics(&site.store, ids, &names)?;
+    let mut metrics = comparison.metrics(&site.store, ids, &names)?;
+    let left = Left::of(site, &sides.after)?;
+    for metric in &mut metrics {
+        metric.is_burden = left.wants_little(&metric.name);
+    }
     let left_out = known.all.saturating_sub(metrics.len() as u64);
     let measures: Vec<Measure> = comparison.measures().into_iter().chain(metrics).collect();
     let labels = sides.labels();
@@ -195,11 +200,7 @@ fn row(labels: &[String; 2], measure: &Measure, means: &Means) -> Markup {
         }
     };
     let [before, after] = if is_sum { means.sums() } else { means.means() };
-    let gain = if measure.unit == Unit::Score {
-        change
-    } else {
-        -change
-    };
+    let gain = if measure.is_burden { -change } else { change };
     let class = class(means.p_value(), gain);
     let moved = |it: f64| {
         let sign = if it < 0.0 { "−" } else { "+" };

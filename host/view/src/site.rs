@@ -111,6 +111,12 @@ impl Site {
         Ok(options["total"].as_u64().unwrap_or_default())
     }
 
+    /// Whether two runs have about as many cases: a part of the tests, or a shard, is not held against all of them.
+    pub(crate) fn are_of_a_size(&self, one: &str, other: &str) -> Result<bool, StoreError> {
+        let (one, other) = (self.planned(one)?, self.planned(other)?);
+        Ok(one <= other.saturating_mul(2) && other <= one.saturating_mul(2))
+    }
+
     /// The sums of a run.
     pub(crate) fn sums(&self, run: &RunInfo) -> Result<Arc<Sums>, StoreError> {
         kept(&self.sums, run, || {

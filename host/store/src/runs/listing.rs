@@ -127,11 +127,26 @@ impl Store {
     /// # Errors
     /// When the file can't be read.
     pub fn runs_like(&self, id: &str, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        self.alike(id, "", limit)
+    }
+
+    /// Those of them that began before it, the newest first.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn runs_before(&self, id: &str, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        let earlier = "AND (runs.created_at_ms, runs.key) < (it.created_at_ms, it.key)";
+        self.alike(id, earlier, limit)
+    }
+
+    fn alike(&self, id: &str, and: &str, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
-        let alike = "WHERE EXISTS (SELECT 1 FROM runs AS it WHERE it.id = ?1 AND \
-             iif(it.description IS NULL, runs.config = it.config, runs.description = it.description)) \
-             ORDER BY created_at_ms DESC, key DESC LIMIT ?2";
-        let of = (LISTED_COLUMNS, alike);
+        let alike = format!(
+            "WHERE EXISTS (SELECT 1 FROM runs AS it WHERE it.id = ?1 AND \
+             iif(it.description IS NULL, runs.config = it.config, runs.description = it.description) {and}) \
+             ORDER BY created_at_ms DESC, key DESC LIMIT ?2"
+        );
+        let of = (LISTED_COLUMNS, &*alike);
         self.select(
             &connection,
             of,

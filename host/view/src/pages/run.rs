@@ -23,6 +23,8 @@ pub(super) mod matrix;
 
 /// Cases of a run whose figures are made while its page waits: its first look-up then takes some tenths of a second.
 pub(super) const MOST_CASES: u64 = 3_000;
+/// Earlier runs among which one of its size is looked for.
+const MOST_EARLIER: usize = 10;
 
 /// The page.
 pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, StoreError> {
@@ -75,12 +77,14 @@ fn head(
     let note = site.store.run_note(&run.id)?;
     let given = run.description.as_deref().unwrap_or_default();
     let given = visible::cut(given, NAME_CHARS);
+    let before = before(site, run)?;
     Ok(html! {
         header.run {
             h1 { (name(run)) }
             (facts(&Left::of(site, run)?, run, site.planned(&run.id)?, sums))
             nav.actions aria-label="This run" {
                 @if columns > 1 { a href={ "/compare?run=" (segment(&run.id)) } data-compare="" { "Compare columns" } }
+                @if let Some(before) = &before { a href={ "/compare?run=" (segment(before)) "&run=" (segment(&run.id)) } data-compare=[(columns < 2).then_some("")] { "Compare with the run before" } }
                 a href={ (at) "/trend" } { "Trend" }
                 a href={ (at) "/agreement" } { "People and judges" }
                 a href={ (at) "/config" } { "Config" }
@@ -102,6 +106,16 @@ fn head(
             @if let Some(note) = &note { p.note { (block(note)) } }
         }
     })
+}
+
+/// The run before it of the same config.
+fn before(site: &Site, run: &RunInfo) -> Result<Option<String>, StoreError> {
+    for earlier in site.store.runs_before(&run.id, MOST_EARLIER)? {
+        if site.are_of_a_size(&run.id, &earlier.id)? {
+            return Ok(Some(earlier.id));
+        }
+    }
+    Ok(None)
 }
 
 /// How it stands, what it took, and whether it came to what was asked of it.

@@ -87,11 +87,8 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
 fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64, u64), StoreError> {
     let began = Instant::now();
     let (mut all, mut left_out, mut others) = (Vec::new(), 0, 0);
-    let own = site.planned(id)?;
     for run in site.store.runs_like(id, RUNS)? {
-        // A part of the tests, or a shard, would be no point of the same line.
-        let cases = site.planned(&run.id)?;
-        if cases > own.saturating_mul(2) || own > cases.saturating_mul(2) {
+        if !site.are_of_a_size(id, &run.id)? {
             others += 1;
             continue;
         }

@@ -127,3 +127,29 @@ fn less_of_a_metric_is_better_where_a_threshold_bounds_it_above() {
     };
     assert_eq!([class("run-3"), class("run-4")], ["good", "bad"]);
 }
+
+#[test]
+fn a_run_is_compared_with_the_one_before_it() {
+    let served = Served::new();
+    let mut part = new_run("run-3", 3);
+    part.options_json = r#"{"total":4}"#.to_owned();
+    let mut other = new_run("run-4", 4);
+    other.description = Some("another".to_owned());
+    for run in [part, other, new_run("run-5", 5)] {
+        drop(served.store.begin_run(run).unwrap());
+    }
+    let before = |id: &str| {
+        let page = served.get(&format!("/runs/{id}"));
+        let address = page.split("href=\"/compare?run=").nth(2)?;
+        Some(address.split('"').next()?.to_owned())
+    };
+    // A part of the tests is passed over, and so is another config.
+    let found = ["run-1", "run-2", "run-4", "run-5"].map(before);
+    let expected = [
+        None,
+        Some("run-1&amp;run=run-2"),
+        None,
+        Some("run-2&amp;run=run-5"),
+    ];
+    assert_eq!(found, expected.map(|it| it.map(str::to_owned)));
+}

@@ -1,12 +1,15 @@
 //! What a page of a run shows, as its address says it: conditions, order, place, hidden columns.
 //!
 //! The address is all the state there is, so that a link shows what its sender saw. What can't be
-//! read in it is left out, and the page says what it looked for.
+//! read in it is left out, and the page says so.
 
 use runner_store::{Between, From, Order, Outcome, Ranked, Row, Wanted};
 use url::form_urlencoded::Serializer;
 
 use crate::request::Fields;
+
+/// Fields of an address that are looked at for whether they say something.
+const MOST_FIELDS: usize = 100;
 
 /// The state of a page.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -99,6 +102,21 @@ impl Address {
             hidden: hidden.filter_map(|text| text.parse().ok()).collect(),
             widths: fields.all("width").filter_map(width).collect(),
         }
+    }
+
+    /// What of these fields has no part in what is shown: misspelt, or of no sense.
+    pub(crate) fn unread(fields: &Fields) -> Vec<String> {
+        let all = Self::read(fields);
+        let given = fields.0.iter().filter(|(_, value)| !value.is_empty());
+        let without = |field: &(String, String)| {
+            let others = fields.0.iter().filter(|it| *it != field);
+            Fields(others.cloned().collect())
+        };
+        given
+            .take(MOST_FIELDS)
+            .filter(|field| Self::read(&without(field)) == all)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect()
     }
 
     /// As a query, with its question mark unless there is nothing to say.
@@ -273,6 +291,13 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_left_out() {
         let query = "verdict=x&column=-1&score-from=abc&score-to=NaN&metadata=none&sort=best&after=7&hide=x&width=3&q=";
-        assert_eq!(Address::read(&Fields::read(query)), Address::default());
+        let fields = Fields::read(query);
+        assert_eq!(Address::read(&fields), Address::default());
+        // Each but the one that has no value.
+        let unread = Address::unread(&fields);
+        assert_eq!(unread.len(), 9, "{unread:?}");
+        let query = "verdict=failed&verdict=fail&score-from=0.50&metric=tone&metric-to=1&sort=&only=rated&onyl=flaky";
+        let unread = Address::unread(&Fields::read(query));
+        assert_eq!(unread, ["verdict=fail", "onyl=flaky"]);
     }
 }

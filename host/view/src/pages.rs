@@ -126,6 +126,19 @@ fn keys(thumbs: bool) -> Markup {
     }
 }
 
+/// Says what of an address was not understood, if anything.
+fn not_understood(fields: &[String]) -> Markup {
+    let told = |field: &String| line(&visible::cut(field, 100));
+    html! {
+        @if !fields.is_empty() {
+            p.note role="alert" {
+                "Not understood, and left out: "
+                @for (at, field) in fields.iter().take(10).enumerate() { @if at > 0 { ", " } code { (told(field)) } }
+            }
+        }
+    }
+}
+
 /// A text of the user's or a model's on one line.
 fn line(text: &str) -> String {
     visible::line(text).into_owned()

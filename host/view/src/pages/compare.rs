@@ -7,7 +7,7 @@ use runner_store::{RunInfo, StoreError};
 use runner_telling::{figures, visible};
 
 use super::run::{MOST_CASES, later};
-use super::{badge, layout, line, name, score, when};
+use super::{badge, layout, line, name, not_understood, score, when};
 use crate::address::segment;
 use crate::comparing::{self, Comparison, Difference, Kind};
 use crate::record::{Record, text_of};
@@ -36,14 +36,16 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
         Err(Reply::Page(waiting)) => return Ok(Reply::Page(layout(&title, &waiting))),
         Err(other) => return Ok(other),
     };
-    let kind = query
-        .get("kind")
-        .and_then(|word| Kind::ALL.iter().find(|it| it.1 == word))
-        .map(|it| it.0);
+    let known = |word: &str| Kind::ALL.iter().find(|it| it.1 == word);
+    let kind = query.get("kind").and_then(known).map(|it| it.0);
     let page = query
         .get("page")
         .and_then(|text| text.parse::<usize>().ok())
         .unwrap_or_default();
+    let mut unread = sides.unread.clone();
+    if let (Some(word), None) = (query.get("kind"), kind) {
+        unread.push(format!("kind={word}"));
+    }
     let cases = cases(site, &sides, &comparison, kind, page)?;
     let changed = changed::section(site, &sides, &comparison)?;
     let measures = if site.planned(&sides.after.id)? > MOST_CASES {
@@ -58,6 +60,7 @@ pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError
         &title,
         &html! {
             (head(&sides, &comparison))
+            (not_understood(&unread))
             (changed)
             @if sides.is_one_run() { (sides.form()) }
             @if sides.columns.is_empty() { p.empty { @if sides.is_one_run() { "The two have nothing in common: choose two columns, two models or two prompts." } @else { "No column of one run has a partner in the other." } } }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use filters::Offered;
 
-use super::{NAME_CHARS, block, is_running, layout, line, name, state, tags, when};
+use super::{NAME_CHARS, block, is_running, layout, line, name, not_understood, state, tags, when};
 use crate::address::{Address, segment};
 use crate::left::Left;
 use crate::request::{Fields, Reply};
@@ -59,6 +59,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, 
             section aria-label="Figures" #figures { (figures) }
             (filters::form(&at, &address, &columns, &offered))
             section #cases aria-label="Cases" data-live=[is_running(&run).then_some("")] {
+                (not_understood(&Address::unread(query)))
                 p.count role="status" { (later(&format!("{at}/count{}", address.query()), "Counting…")) }
                 (matrix)
             }

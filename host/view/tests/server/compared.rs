@@ -153,3 +153,33 @@ fn a_run_is_compared_with_the_one_before_it() {
     ];
     assert_eq!(found, expected.map(|it| it.map(str::to_owned)));
 }
+
+#[test]
+fn what_an_address_says_wrong_is_told() {
+    let served = Served::new();
+    for (address, told) in [
+        (
+            "/runs/run-1?verdict=fail&q=x",
+            Some("<code>verdict=fail</code></p>"),
+        ),
+        (
+            "/runs/run-1?score-to=%3Ci%3E",
+            Some("<code>score-to=&lt;i&gt;</code></p>"),
+        ),
+        ("/runs/run-1?verdict=failed&after=0%3A3&hide=1", None),
+        (
+            "/compare?run=run-1&left=9&right=1&kind=worst",
+            Some("<code>left=9</code>, <code>kind=worst</code></p>"),
+        ),
+        ("/compare?run=run-1&run=run-2&kind=worse&page=1", None),
+    ] {
+        let page = served.get(address);
+        match told {
+            Some(told) => assert!(
+                page.contains(&format!("Not understood, and left out: {told}")),
+                "{page}"
+            ),
+            None => assert!(!page.contains("Not understood"), "{page}"),
+        }
+    }
+}

@@ -43,6 +43,8 @@ pub(super) struct Sides {
     pub(super) columns: Vec<(u32, u32)>,
     pub(super) by: By,
     chosen: Option<[Facet; 2]>,
+    /// What of the address names no such part.
+    pub(super) unread: Vec<String>,
     /// The address without kind and page.
     pub(super) query: String,
 }
@@ -69,6 +71,10 @@ impl Sides {
             part.filter(|(_, column)| (*column as usize) < columns.len())
         };
         let first = is_one_run.then(|| rivals(&new)).flatten();
+        let unread = [("left", &old), ("right", &new)].into_iter();
+        let unread = unread.filter(|(name, columns)| part(name, columns).is_none());
+        let unread = unread.filter_map(|(name, _)| Some(format!("{name}={}", query.get(name)?)));
+        let unread: Vec<String> = unread.collect();
         let chosen = part("left", &old).zip(part("right", &new));
         let chosen = chosen.map(|(left, right)| [left, right]).or(first);
         if is_one_run && chosen.is_none() {
@@ -86,6 +92,7 @@ impl Sides {
             },
             by: chosen.map_or(By::Column, |it| it[0].0),
             chosen,
+            unread,
             before,
             after,
             old,

@@ -60,6 +60,7 @@ fn what_waits_for_a_person_is_counted_apart() {
     let writer = served.store.begin_run(new_run("run-3", 3)).unwrap();
     writer.push(row("run-3", 0, 0, Outcome::Waiting)).unwrap();
     writer.push(row("run-3", 0, 1, Outcome::Failed)).unwrap();
+    writer.push(row("run-3", 1, 0, Outcome::Passed)).unwrap();
     drop(writer);
     assert!(served.get("/?q=run-3").contains("<small>1 waiting</small>"));
     let figures = served.get("/runs/run-3/figures");
@@ -70,6 +71,13 @@ fn what_waits_for_a_person_is_counted_apart() {
         found.contains("<span class=\"badge WAITS\">WAITS</span>"),
         "{found}"
     );
+    // A run's pass rate falls for no case that nobody has judged.
+    let trend = served.get("/runs/run-3/trend");
+    assert!(
+        trend.contains("50.0 %<small>1 waiting</small></td>"),
+        "{trend}"
+    );
+    assert!(trend.contains("<title>100.0 %</title>"), "{trend}");
     // It has no verdict that could have got worse.
     let compared = served.get("/compare?run=run-1&run=run-3");
     assert!(compared.contains("got worse 1<"), "{compared}");

@@ -158,6 +158,11 @@ impl Site {
         })
     }
 
+    /// The repeats of a run, if they were counted before.
+    pub(crate) fn known_repeats(&self, run: &RunInfo) -> Option<Arc<OfColumns>> {
+        known(&self.repeats, run)
+    }
+
     /// Which column leads each of these metrics of a run whose lookup is ready.
     pub(crate) fn leads(&self, run: &RunInfo, of: &Metrics) -> Result<Arc<Leads>, StoreError> {
         kept(&self.leads, run, || {

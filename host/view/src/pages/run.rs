@@ -222,7 +222,13 @@ pub(super) fn count(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply,
         ));
     }
     let (tests, cases) = site.store.count_tests(id, &address.wanted)?;
-    let tests = figures::counted(tests, "test", "tests");
+    // Each of its repeats is a row of its own.
+    let repeats = site.known_repeats(&run).is_some_and(|it| it.0.tests > 0);
+    let tests = if repeats {
+        figures::counted(tests, "test or repeat", "tests and repeats")
+    } else {
+        figures::counted(tests, "test", "tests")
+    };
     let cases = figures::counted(cases, "case", "cases");
     Ok(Reply::Page(html! {
         span {

@@ -459,6 +459,13 @@ fn a_comparison_says_what_changed_and_which_cases_are_flaky() {
     }
     served.get("/runs/run-4?only=flaky");
     let told = "Repeats: of 1 test 1 is flaky; pass^2 0.0 %";
+    let count = served.get("/runs/run-4/count");
+    assert!(count.contains("2 tests and repeats, 2 cases"), "{count}");
+    let run = served.get("/runs/run-4");
+    assert!(
+        run.contains("counted from 0, each repeat of a test for itself."),
+        "{run}"
+    );
     let figures = served.get("/runs/run-4/figures");
     assert!(figures.contains(told), "{figures}");
     let case = served.get("/runs/run-4/cases/1/0");

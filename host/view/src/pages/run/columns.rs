@@ -42,7 +42,7 @@ fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
     Ok(html! {
         @if all.tests > 0 {
             p {
-                "Repeats: of " (figures::counted(all.tests, "test", "tests")) @if columns.len() > 1 { " (each column's for itself)" } " " (figures::count(all.flaky)) @if all.flaky == 1 { " is" } @else { " are" } " flaky; "
+                "Repeats: of " (figures::counted(all.tests, "test", "tests")) (in_columns(columns)) " " (figures::count(all.flaky)) @if all.flaky == 1 { " is" } @else { " are" } " flaky; "
                 "pass^" (all.k) " " (share(all)) ", the share that passes " (all.k) " times in a row"
                 @if columns.len() > 1 {
                     " (" @for (at, (column, of)) in columns.iter().enumerate() { @if at > 0 { ", " } "column " (column) ": " (share(of)) } ")"
@@ -51,6 +51,18 @@ fn repeats(site: &Arc<Site>, run: &RunInfo) -> Result<Markup, StoreError> {
             }
         }
     })
+}
+
+/// Of how many columns so many tests are.
+fn in_columns(columns: &[(u32, Repeats)]) -> String {
+    let own = columns.first().map_or(0, |it| it.1.tests);
+    match columns.len() {
+        0 | 1 => String::new(),
+        more if columns.iter().all(|it| it.1.tests == own) => {
+            format!(" ({} in each of {more} columns)", figures::count(own))
+        }
+        _ => " (each column's for itself)".to_owned(),
+    }
 }
 
 /// A row for each column.
@@ -272,6 +284,20 @@ fn drawn(mean: Mean, is_best: bool, most: u64) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn repeats_say_how_many_tests_a_column_has() {
+        let of = |tests: &[u64]| {
+            let columns = tests.iter().map(|tests| Repeats {
+                tests: *tests,
+                ..Repeats::default()
+            });
+            in_columns(&(0..).zip(columns).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[40, 40, 40]), " (40 in each of 3 columns)");
+        assert_eq!(of(&[40, 39]), " (each column's for itself)");
+        assert_eq!(of(&[40]), "");
+    }
 
     #[test]
     fn what_leads_is_bold_and_a_mean_of_few_scores_says_so() {

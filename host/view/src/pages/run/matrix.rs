@@ -50,6 +50,7 @@ pub(super) fn render(
     let said: HashMap<String, Annotation> = said.map(|it| (it.row_id, it.annotation)).collect();
     let rows = site.store.rows_by_key(&run.id)?;
     let mut body = Vec::new();
+    let mut has_repeats = false;
     for (figure, test) in &page.tests {
         let here = address.at(From::After(*figure, *test)).query();
         let mut about = html! {};
@@ -60,6 +61,7 @@ pub(super) fn render(
                 continue;
             };
             let record = Record::read(&row.record_json);
+            has_repeats |= record.repeat().is_some();
             if about.0.is_empty() {
                 about = test_head(&record);
             }
@@ -84,7 +86,7 @@ pub(super) fn render(
                 }
             }
         }
-        p.hint { "Tests and columns are counted from 0." }
+        p.hint { "Tests and columns are counted from 0" @if has_repeats { ", each repeat of a test for itself" } "." }
         @if of > COLUMNS { p.hint { "The first " (COLUMNS) " of " (of) " columns; hide some to see others." } }
         (ways(&page, &at, address))
     })

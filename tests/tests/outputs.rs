@@ -336,3 +336,34 @@ fn a_run_is_not_compared_with_itself_and_equal_runs_differ_in_nothing() {
     let told = first.again().args(["diff", &before]).finish();
     assert_snapshot!(told.told());
 }
+
+#[test]
+fn two_columns_of_a_run_are_compared() {
+    let run = Run::new()
+        .config(
+            "prompts: ['Hello {{name}}', 'Good day, {{name}}']\nproviders: [echo]\n\
+             tests: [{ vars: { name: Ada }, assert: [{ type: contains, value: Hello }] }, { vars: { name: Bob } }]\n",
+        )
+        .args(["eval", "--no-table"])
+        .finish();
+    let diff = |columns: &str| {
+        let line = ["diff", "latest", "--columns", columns];
+        run.again().args(line).finish()
+    };
+    assert_snapshot!(diff("0,1").told());
+    diff("0,2").expect_code(2);
+    diff("0").expect_code(2);
+    let line = ["diff", "latest", "--columns", "1,0", "--json"];
+    let found = run.again().args(line).finish().stdout_json();
+    let columns = found["columns"].as_array().expect("columns");
+    assert_eq!(columns.len(), 1);
+    assert_eq!(
+        [
+            &columns[0]["before"],
+            &columns[0]["after"],
+            &columns[0]["fixed"],
+            &found["onlyAfter"]
+        ],
+        [&json!(1), &json!(0), &json!(1), &json!(0)]
+    );
+}

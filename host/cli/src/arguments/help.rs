@@ -245,6 +245,7 @@ pub(super) const DIFF: &str = "\
 Examples:
   runner diff run-20261120                  that run and the newest
   runner diff run-1 run-2 --json            for programs: every changed case
+  runner diff latest --columns 0,2          two columns of the newest run
   runner diff run-1 latest --fail-on regression:2%   a job fails if more than 2 % of the cases got worse
 
 Cases are paired by description, variables and repeat, columns by provider and prompt, and

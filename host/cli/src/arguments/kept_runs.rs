@@ -112,6 +112,9 @@ pub(crate) struct Diff {
     /// The run after
     #[arg(value_name = "B", default_value = NEWEST)]
     pub(crate) after: String,
+    /// Compare column M of A with column N of B alone; A and B may then be one run
+    #[arg(long, value_name = "M,N", value_parser = two_columns)]
+    pub(crate) columns: Option<[usize; 2]>,
     /// Print JSON, with every changed case
     #[arg(long)]
     pub(crate) json: bool,
@@ -128,6 +131,14 @@ pub(crate) struct Diff {
 pub(crate) struct Regression {
     /// Percent, 0 to 100.
     pub(crate) most: f64,
+}
+
+/// Two columns by their numbers.
+fn two_columns(text: &str) -> Result<[usize; 2], &'static str> {
+    let number = |text: &str| text.parse().ok();
+    let pair = text.split_once(',');
+    pair.and_then(|(left, right)| Some([number(left)?, number(right)?]))
+        .ok_or("not two columns by their numbers, for example 0,2")
 }
 
 /// `regression` or `regression:N%`.

@@ -1,6 +1,6 @@
 //! `runner diff A B`: what is different between two kept runs, and what may be why.
 //!
-//! First what changed in what was asked: prompts, providers, plugins, graders. Then, for each
+//! Or between two columns, of two runs or of one. First what changed in what was asked: prompts, providers, plugins, graders. Then, for each
 //! pair of columns, the sums; then the cases that ended differently, the worst first. The exit
 //! code says only whether the comparison could be made, since whether a change is bad is for the
 //! reader; unless `--fail-on` asks for more.
@@ -44,11 +44,12 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
     let find = |wanted| StoredRun::find(store.clone(), wanted);
     let (before, after) = (find(&arguments.before)?, find(&arguments.after)?);
-    if before.info.id == after.info.id {
+    if before.info.id == after.info.id && arguments.columns.is_none() {
         let message = format!("{} would be compared with itself", before.info.id);
-        return Err(Failure::usage(message).help("`runner list` shows the runs that are kept"));
+        let help = "`runner list` shows the runs that are kept; `--columns 0,1` compares two columns of a run";
+        return Err(Failure::usage(message).help(help));
     }
-    let comparison = Comparison::new(&store, &before, &after)?;
+    let comparison = Comparison::new(&store, &before, &after, arguments.columns)?;
     let gate = arguments.fail_on.map(|allowed| Gate {
         allowed,
         not_run: after.not_run(),
@@ -98,7 +99,7 @@ pub(super) fn against(
     before: &StoredRun,
     after: &StoredRun,
 ) -> Result<Against, Failure> {
-    let comparison = Comparison::new(store, before, after)?;
+    let comparison = Comparison::new(store, before, after, None)?;
     let mut examples = Vec::new();
     let totals = comparison.walk(|case| {
         if case.kind == Kind::Broke && examples.len() < MOST_EXAMPLES {
@@ -128,6 +129,8 @@ struct Comparison<'a> {
     after: &'a StoredRun,
     /// For each column of the later run its partner.
     partners: Vec<Option<usize>>,
+    /// The only columns that are compared, if not all that have a partner.
+    chosen: Option<[usize; 2]>,
     /// What changed but for single cases.
     changes: Changes<'a>,
 }
@@ -163,12 +166,25 @@ impl Totals {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(store: &'a Store, before: &'a StoredRun, after: &'a StoredRun) -> Result<Self, Failure> {
-        let [old_columns, new_columns] = [before, after].map(compared);
+    fn new(
+        store: &'a Store,
+        before: &'a StoredRun,
+        after: &'a StoredRun,
+        chosen: Option<[usize; 2]>,
+    ) -> Result<Self, Failure> {
+        let [mut old_columns, mut new_columns] = [before, after].map(compared);
         let names = |columns: &[ComparedColumn<'a>]| -> Vec<Names<'a>> {
             columns.iter().map(|it| it.names).collect()
         };
-        let partners = pairing::columns(&names(&old_columns), &names(&new_columns));
+        let mut partners = pairing::columns(&names(&old_columns), &names(&new_columns));
+        let mut paired = partners.clone();
+        if let Some([left, right]) = chosen {
+            old_columns = vec![the_column(old_columns, left, before)?];
+            new_columns = vec![the_column(new_columns, right, after)?];
+            partners.fill(None);
+            partners[right] = Some(left);
+            paired = vec![Some(0)];
+        }
         let plugins = |run: &StoredRun| -> anyhow::Result<Value> {
             let head = store.run_head(&run.info.id)?;
             Ok(serde_json::from_str(&head.plugins_json).unwrap_or_default())
@@ -184,14 +200,20 @@ impl<'a> Comparison<'a> {
             config: &after.config,
             plugins: new,
         };
-        let changes = Changes::between(&earlier, &later, &partners);
+        let changes = Changes::between(&earlier, &later, &paired);
         Ok(Self {
             store,
             before,
             after,
             partners,
+            chosen,
             changes,
         })
+    }
+
+    /// Whether the cases of a column of the earlier run, or of the later, are looked at.
+    fn is_chosen(&self, side: usize, column: usize) -> bool {
+        self.chosen.is_none_or(|chosen| chosen[side] == column)
     }
 
     /// Compares case by case, telling each that is in both runs to `see`.
@@ -202,7 +224,9 @@ impl<'a> Comparison<'a> {
         let mut index = Index::default();
         for row in self.store.rows(&self.before.info.id)? {
             let (record, ended) = read(&row?)?;
-            index.add(&record, ended);
+            if self.is_chosen(0, record.prompt_idx as usize) {
+                index.add(&record, ended);
+            }
         }
         let partner = |record: &CaseRecord| {
             let partner = self.partners.get(record.prompt_idx as usize);
@@ -227,6 +251,9 @@ impl<'a> Comparison<'a> {
         for row in self.store.rows(&self.after.info.id)? {
             let (record, after) = read(&row?)?;
             let column = record.prompt_idx as usize;
+            if !self.is_chosen(1, column) {
+                continue;
+            }
             let before = partner(&record).and_then(|column| index.claim(&record, column));
             let Some(before) = &before else {
                 totals.only_after += 1;
@@ -252,6 +279,15 @@ impl<'a> Comparison<'a> {
         totals.only_before = index.rest();
         Ok(totals)
     }
+}
+
+fn the_column<T>(columns: Vec<T>, idx: usize, run: &StoredRun) -> Result<T, Failure> {
+    let count = columns.len();
+    columns.into_iter().nth(idx).ok_or_else(|| {
+        let message = format!("{} has no column {idx}", run.info.id);
+        let last = count.saturating_sub(1);
+        Failure::usage(message).help(format!("its columns are counted from 0 to {last}"))
+    })
 }
 
 fn compared(run: &StoredRun) -> Vec<ComparedColumn<'_>> {
@@ -304,6 +340,7 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<Tota
     })?;
     let columns = totals.columns.iter().enumerate();
     let columns: Value = columns
+        .filter(|(idx, _)| comparison.is_chosen(1, *idx))
         .map(|(idx, sums)| {
             let column = &after.columns[idx];
             let mut json = sums.json();

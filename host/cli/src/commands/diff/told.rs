@@ -13,6 +13,7 @@ use super::{Compared, Comparison, Totals, words};
 use crate::figures;
 use crate::findings::{about, reasons, text_of};
 use crate::listing::{self, Side};
+use crate::stored::StoredRun;
 use crate::visible;
 
 /// Less than this the same answer takes more or less time from day to day, in milliseconds.
@@ -63,19 +64,35 @@ pub(super) fn text(
 
 /// Which runs they are.
 fn heads(comparison: &Comparison<'_>) -> String {
-    let (before, after) = (&comparison.before.info, &comparison.after.info);
+    let (before, after) = (comparison.before, comparison.after);
     let mut text = String::new();
-    for (word, info) in [("before", before), ("after ", after)] {
-        let description = info.description.as_deref().unwrap_or_default();
+    for (side, (word, run)) in [("before", before), ("after ", after)]
+        .into_iter()
+        .enumerate()
+    {
+        let description = run.info.description.as_deref().unwrap_or_default();
         let head = format!(
             "{word}  {}  {}",
-            info.id,
+            run.info.id,
             visible::cut(description, NAME_CHARS)
         );
         text.push_str(visible::line(&head).trim_end());
         text.push('\n');
+        if let Some(chosen) = comparison.chosen {
+            let name = column_name(run, chosen[side]);
+            let _ = writeln!(
+                text,
+                "        {}",
+                visible::line(&visible::cut(&name, NAME_CHARS))
+            );
+        }
     }
     text
+}
+
+fn column_name(run: &StoredRun, idx: usize) -> String {
+    let column = &run.columns[idx];
+    format!("({idx}) {} · {}", column.provider, column.label)
 }
 
 /// The cases that ended differently, by kind.
@@ -209,9 +226,9 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
         .columns
         .iter()
         .enumerate()
+        .filter(|(idx, _)| comparison.is_chosen(1, *idx))
         .map(|(idx, sums)| {
-            let column = &comparison.after.columns[idx];
-            let name = format!("({idx}) {} · {}", column.provider, column.label);
+            let name = column_name(comparison.after, idx);
             let pair = |text: &dyn Fn(usize) -> String| format!("{} → {}", text(0), text(1));
             let latency = |side: usize| {
                 let ms = sums.mean_ms(side).map(Duration::from_millis);

@@ -99,7 +99,7 @@ pub fn report(
     let page = Page {
         rows: site.store.rows_by_key(id)?,
         said: said(&site, id)?,
-        names: matrix::short_names(&columns),
+        names: of_columns::short_names(&columns),
         site,
         run,
         columns,

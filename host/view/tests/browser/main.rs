@@ -201,16 +201,22 @@ fn fits_paper(browser: &mut Browser, name: &str) {
 }
 
 #[test]
-fn the_figures_of_a_run_need_no_scrolling_on_a_desk() {
+fn the_figures_of_a_run_need_no_scrolling() {
     let Some(mut tried) = tried() else { return };
     let Tried {
         browser, root, new, ..
     } = &mut tried;
-    browser.look(1440, false);
     browser.open(&format!("{root}/runs/{new}"));
-    browser.wait("document.querySelector('.figures') && !document.querySelector('[data-load]')");
-    let over = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.figures').parentElement)";
-    assert_eq!(browser.eval(over), 0);
+    browser.wait("document.querySelector('.metrics') && !document.querySelector('[data-load]')");
+    for width in [360, 768, 1024, 1201, 1440] {
+        browser.look(width, false);
+        for table in ["figures", "metrics"] {
+            let over = browser.eval(&format!("(({{ scrollWidth, clientWidth }}) => scrollWidth - clientWidth)(document.querySelector('.{table}').parentElement)"));
+            assert_eq!(over, 0, "{table} at {width}");
+        }
+        browser.eval("document.querySelector('.metrics').scrollIntoView({ block: 'end' })");
+        keep_picture(browser, &format!("figures-{width}"));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use runner_store::{Metrics, Outcome, RunInfo, StoreError};
-use runner_telling::{figures, visible};
+use runner_telling::{apart, figures, visible};
 
 use super::super::{bar, line, score};
 use crate::address::segment;
@@ -20,6 +20,8 @@ const BINS: usize = 24;
 /// Columns and metrics that are shown.
 const MOST_COLUMNS: u32 = 60;
 const MOST_METRICS: u32 = 100;
+/// Characters of a column's name beside its cell.
+const NAME: usize = 48;
 
 /// The figures.
 pub(super) fn figures(
@@ -110,6 +112,21 @@ pub(in crate::pages) fn title(columns: &[Column], idx: usize) -> Markup {
     }
 }
 
+/// What columns are called beside each cell, where there is no room for a head.
+pub(in crate::pages) fn short_names(columns: &[Column]) -> Vec<String> {
+    let whole = columns.iter().enumerate();
+    let whole: Vec<String> = whole
+        .map(|(idx, it)| {
+            line(&format!(
+                "({idx}) {} · {}",
+                it.provider,
+                visible::cut(&it.label, 60)
+            ))
+        })
+        .collect();
+    apart::names(&whole.iter().map(String::as_str).collect::<Vec<_>>(), NAME)
+}
+
 fn row(head: &Markup, tally: &Tally, [some_wait, some_open, some_cached]: [bool; 3]) -> Markup {
     let total = tally.total();
     let of = |outcome| tally.of_outcome(outcome);
@@ -128,19 +145,19 @@ fn row(head: &Markup, tally: &Tally, [some_wait, some_open, some_cached]: [bool;
     html! {
         tr {
             (head)
-            td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
-            td.n { (figures::count(of(Outcome::Passed))) }
-            td.n { (figures::count(of(Outcome::Failed))) }
-            @if some_wait { td.n { (figures::count(of(Outcome::Waiting))) } }
-            td.n { (figures::count(of(Outcome::Error))) }
-            @if some_open { td.n { (figures::count(tally.not_run())) } }
-            td.n { (score(tally.score())) }
-            td.n { (figures::count(tally.input_tokens)) ", " (figures::count(tally.output_tokens)) }
-            td.n { (tally.cost.map_or("–".to_owned(), figures::dollars)) @for part in tally.cost_parts() { small { (part) } } }
-            @if some_cached { td.n { (figures::count(tally.cached)) } }
-            td.n { (ms(50.0)) }
-            td.n { (ms(95.0)) }
-            td { (spread(tally)) }
+            td.rate data-name="Pass rate" { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
+            td.n data-name="Passed" { (figures::count(of(Outcome::Passed))) }
+            td.n data-name="Failed" { (figures::count(of(Outcome::Failed))) }
+            @if some_wait { td.n data-name="Waiting" { (figures::count(of(Outcome::Waiting))) } }
+            td.n data-name="Errors" { (figures::count(of(Outcome::Error))) }
+            @if some_open { td.n data-name="Not run" { (figures::count(tally.not_run())) } }
+            td.n data-name="Score" { (score(tally.score())) }
+            td.n data-name="Tokens in, out" { (figures::count(tally.input_tokens)) ", " (figures::count(tally.output_tokens)) }
+            td.n data-name="Cost" { (tally.cost.map_or("–".to_owned(), figures::dollars)) @for part in tally.cost_parts() { small { (part) } } }
+            @if some_cached { td.n data-name="Cached" { (figures::count(tally.cached)) } }
+            td.n data-name="p50" { (ms(50.0)) }
+            td.n data-name="p95" { (ms(95.0)) }
+            td data-name="Latency" { (spread(tally)) }
         }
     }
 }
@@ -225,6 +242,7 @@ pub(in crate::pages) fn metrics_table(
     let mut seen = HashSet::new();
     worked.retain(|name| seen.insert(*name));
     let shown = columns.len().min(MOST_COLUMNS as usize);
+    let beside = short_names(columns);
     let counts = named.iter().flat_map(|it| &it.1).flatten();
     let most = counts.filter_map(|it| it.1).max().unwrap_or_default();
     let worked_out = |name: &str, column: usize| {
@@ -246,11 +264,11 @@ pub(in crate::pages) fn metrics_table(
                         @for (name, cells) in named.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) }
                             @let best = leads.get(*name).filter(|_| !left.wants_little(name)).map(|it| *it as usize);
-                            @for (at, cell) in cells.iter().take(shown).enumerate() { td.rate { (drawn(*cell, best == Some(at), most)) } }
+                            @for (at, cell) in cells.iter().take(shown).enumerate() { td.rate data-name=[beside.get(at)] { (drawn(*cell, best == Some(at), most)) } }
                         } }
                         @for name in worked.iter().take(MOST_METRICS as usize) { tr {
                             th scope="row" { (line(&visible::cut(name, 200))) " " small { "derived" } }
-                            @for column in 0..shown { td.rate { (worked_out(name, column).unwrap_or_else(|| "–".to_owned())) } }
+                            @for column in 0..shown { td.rate data-name=[beside.get(column)] { (worked_out(name, column).unwrap_or_else(|| "–".to_owned())) } }
                         } }
                     }
                 }

@@ -58,7 +58,7 @@ pub(super) fn form(at: &str, address: &Address, columns: &[Column], offered: &Of
     let (metric, metric_bounds) = wanted.metric.clone().unwrap_or_default();
     let metadata = wanted.metadata.as_ref();
     let metadata = metadata.map(|(name, value)| format!("{name}={value}"));
-    let names = super::matrix::short_names(columns);
+    let names = columns::short_names(columns);
     let numbered = names.iter().zip(0_u32..);
     html! {
         form.filters #find action={ (at) "#find" } role="search" {

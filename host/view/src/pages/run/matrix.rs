@@ -6,10 +6,10 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 use runner_store::{Annotation, From, Outcome, Row, RunInfo, StoreError, TestPage};
-use runner_telling::{apart, figures, visible};
+use runner_telling::{figures, visible};
 
 use super::super::{badge, block, line, pills};
-use super::columns::title;
+use super::columns::{short_names, title};
 use crate::address::{Address, segment};
 use crate::record::{Record, text_of};
 use crate::site::{Column, Site};
@@ -19,8 +19,6 @@ use crate::sums::Sums;
 const TESTS: usize = 25;
 /// Columns on a page: an imported run may have as many as it has rows.
 const COLUMNS: usize = 100;
-/// Characters of a column's name beside its cell.
-const NAME: usize = 48;
 /// Characters of an answer, a reason and a variable in the table.
 const ANSWER: usize = 600;
 const REASON: usize = 240;
@@ -140,21 +138,6 @@ pub(in crate::pages) fn test_head(record: &Record) -> Markup {
         } }
         @if rest > 0 { p.hint { "and " (rest) " more" } }
     }
-}
-
-/// What columns are called beside each cell, where there is no room for a head.
-pub(in crate::pages) fn short_names(columns: &[Column]) -> Vec<String> {
-    let whole = columns.iter().enumerate();
-    let whole: Vec<String> = whole
-        .map(|(idx, it)| {
-            line(&format!(
-                "({idx}) {} · {}",
-                it.provider,
-                visible::cut(&it.label, 60)
-            ))
-        })
-        .collect();
-    apart::names(&whole.iter().map(String::as_str).collect::<Vec<_>>(), NAME)
 }
 
 pub(in crate::pages) fn cell(

@@ -476,6 +476,7 @@ fn a_comparison_says_what_changed_and_which_cases_are_flaky() {
     for told in [
         ">flaky 1</a>",
         ">got worse 0</a>",
+        "data-name=\"Better\">0</td><td class=\"n\" data-name=\"Worse\">1<small>1 flaky</small></td>",
         "Flaky: it came out differently",
         // Two repeats are one test.
         "data-name=\"Tests\">1 <small>of 2 cases</small>",

@@ -12,11 +12,11 @@ use super::super::line;
 use super::super::run_columns::title;
 use super::Sides;
 use crate::comparing::measures::Measure;
-use crate::comparing::{Beside, Comparison, Unit};
+use crate::comparing::{Beside, Comparison, Kind, Unit};
 use crate::left::Left;
-use crate::significance::SIGNIFICANT;
 use crate::significance::means::Means;
 use crate::significance::rate::PassRate;
+use crate::significance::{Pairs, SIGNIFICANT};
 use crate::site::Site;
 
 /// Metrics that are compared.
@@ -25,12 +25,10 @@ const MOST_COLUMNS: u32 = 60;
 
 /// The pass rate of each pair of columns and of all, and whether it says something.
 pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
-    let cases = |of: fn(&Beside) -> u64| comparison.columns.iter().map(of).sum::<u64>();
-    let all = [
-        cases(|it| it.pairs.total()),
-        cases(|it| it.pairs.better),
-        cases(|it| it.pairs.worse),
-    ];
+    let cases = comparison.columns.iter().map(counted);
+    let all = cases.fold([0; 5], |sums, it| {
+        std::array::from_fn(|at| sums[at] + it[at])
+    });
     let labels = sides.labels();
     let [before, after] = &labels;
     html! {
@@ -41,8 +39,7 @@ pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
             } }
             tbody {
                 @for column in &comparison.columns {
-                    @let cases = [column.pairs.total(), column.pairs.better, column.pairs.worse];
-                    (pass_rate(&labels, &name(sides, (column.before, column.after)), &column.rate, cases, &scatter(column)))
+                    (pass_rate(&labels, &name(sides, (column.before, column.after)), &column.rate, counted(column), &scatter(column)))
                 }
                 @if comparison.columns.len() > 1 { (pass_rate(&labels, &html! { "All" }, &comparison.rate, all, &html! {})) }
             }
@@ -53,6 +50,14 @@ pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
             "Better, worse and scores are of single cases. Scores: " (before) " to the right, " (after) " upwards; on the diagonal nothing changed."
         }
     }
+}
+
+/// Cases: all, those that got better and those of them whose repeats went both ways, and the same of worse.
+fn counted(column: &Beside) -> [u64; 5] {
+    let Pairs { better, worse, .. } = column.pairs;
+    let flaky = |all: u64, kind: Kind| all - column.kinds[kind as usize];
+    let (up, down) = (flaky(better, Kind::Better), flaky(worse, Kind::Worse));
+    [column.pairs.total(), better, up, worse, down]
 }
 
 /// What the columns of a pair are called.
@@ -67,7 +72,7 @@ fn pass_rate(
     [before, after]: &[String; 2],
     name: &Markup,
     rate: &PassRate,
-    [cases, better, worse]: [u64; 3],
+    [cases, better, flaky_better, worse, flaky_worse]: [u64; 5],
     scores: &Markup,
 ) -> Markup {
     let (change, interval) = rate.change();
@@ -88,7 +93,9 @@ fn pass_rate(
                 @if let Some((low, high)) = interval { " [" (points(low)) ", " (points(high)) "]" }
             } }
             td data-name="By chance?" class=(class) { (rate.told()) }
-            td.n data-name="Better" { (figures::count(better)) } td.n data-name="Worse" { (figures::count(worse)) }
+            @for (name, count, flaky) in [("Better", better, flaky_better), ("Worse", worse, flaky_worse)] {
+                td.n data-name=(name) { (figures::count(count)) @if flaky > 0 { small { (figures::count(flaky)) " flaky" } } }
+            }
             td { (scores) }
         }
     }

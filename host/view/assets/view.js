@@ -149,7 +149,8 @@
     at = Math.min(Math.max(at + by, 0), rows.length - 1);
     rows[at].classList.add("at");
     rows[at].scrollIntoView({ block: "nearest" });
-    rows[at].querySelector("a")?.focus({ preventScroll: true });
+    // Of a test whose cells are not all wanted, one that is.
+    (rows[at].querySelector(".cell:not(.other) a") ?? rows[at].querySelector("a"))?.focus({ preventScroll: true });
   };
   const thumb = (which) => {
     const field = one(`input[name=thumb][value=${which}]`);

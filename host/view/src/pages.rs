@@ -169,7 +169,7 @@ fn when(ms: i64) -> Markup {
         return html! { "–" };
     };
     let local = at.to_zoned(jiff::tz::TimeZone::system());
-    html! { time datetime=(at.to_string()) { (local.strftime("%Y-%m-%d %H:%M").to_string()) } }
+    html! { time datetime=(at.to_string()) { span { (local.strftime("%Y-%m-%d").to_string()) } " " span { (local.strftime("%H:%M").to_string()) } } }
 }
 
 /// A verdict as a badge.

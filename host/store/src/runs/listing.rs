@@ -6,7 +6,7 @@
 //! Descriptions, tags and summaries are texts of a config's or a file's, of any length. One run is
 //! told whole; a list has the beginning of each text, so that one of them can't fill it.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::store::no_such_run;
 use super::{Outcome, OutcomeCounts, RunInfo, RunState, Store, liveness, saturating};
@@ -15,6 +15,9 @@ use crate::error::{RunRef, StoreError};
 
 /// Runs that an ambiguous prefix is answered with.
 const CANDIDATES: u32 = 10;
+
+/// Words that runs are searched for.
+const MOST_WORDS: usize = 20;
 
 /// Characters of their descriptions.
 const CANDIDATE_CHARS: u32 = 200;
@@ -99,7 +102,7 @@ impl Store {
         found.into_iter().next().ok_or_else(|| no_such_run(id))
     }
 
-    /// The runs that have `text` in their id, description or tags (all, if it is empty), newest
+    /// The runs that have every word of `text` in their id, description or tags, newest
     /// first: `limit` of them after the first `skip`, their rows not counted, with the beginnings of
     /// their texts.
     ///
@@ -112,12 +115,30 @@ impl Store {
         limit: usize,
     ) -> Result<Vec<RunInfo>, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
-        let found = "WHERE ?1 = '' OR instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), lower(?1)) \
-             OR EXISTS (SELECT 1 FROM json_each(tags) WHERE instr(lower(key || '=' || value), lower(?1))) \
-             ORDER BY created_at_ms DESC, key DESC LIMIT ?2 OFFSET ?3";
-        let values = (text, saturating(limit), saturating(skip));
-        let of = (LISTED_COLUMNS, found);
-        self.select(&connection, of, values, Counting::NotCounted)
+        let words: Vec<String> = text
+            .split_whitespace()
+            .take(MOST_WORDS)
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let has = |number| {
+            format!(
+                "AND (instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), ?{number}) \
+                 OR EXISTS (SELECT 1 FROM json_each(tags) WHERE instr(lower(key || '=' || value), ?{number}))) "
+            )
+        };
+        let found = format!(
+            "WHERE true {} ORDER BY created_at_ms DESC, key DESC LIMIT {} OFFSET {}",
+            (1..=words.len()).map(has).collect::<String>(),
+            saturating(limit),
+            saturating(skip)
+        );
+        let of = (LISTED_COLUMNS, &*found);
+        self.select(
+            &connection,
+            of,
+            params_from_iter(words),
+            Counting::NotCounted,
+        )
     }
 
     /// The runs that are called as the one with this id, or have the same config where it has no

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::run::matrix::by_people;
 use super::run_columns::title;
-use super::{badge, block, layout, line, name, pills, score};
+use super::{badge, block, layout, line, name, pills, score, when};
 use crate::address::{Address, segment};
 use crate::record::{Component, Record, Response, TOO_MUCH, shown, text_of};
 use crate::request::{Fields, Reply};
@@ -48,6 +48,7 @@ pub(super) fn page(
         &html! {
             p.crumbs {
                 a rel="up" href={ (at) (address.at(address.page_of(test)).query()) "#cases" } { (name(&run)) }
+                " · " (when(run.created_at_ms)) " · " code { (line(id)) }
             }
             (content(&Parts {
                 columns: &columns,

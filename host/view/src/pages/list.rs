@@ -129,7 +129,7 @@ fn row(listed: &Listed, is_ticked: bool) -> Markup {
                 (tags(run))
             }
             td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
-            td.n { (figures::count(*total)) }
+            td.n data-name="cases" { (figures::count(*total)) }
             td.n data-name="failed" { (figures::count(*failed)) @if *waiting > 0 { small { (figures::count(*waiting)) " waiting" } } }
             td.n { (figures::count(*errors)) }
             td.n data-name="cost" { (cost.map_or("–".to_owned(), figures::dollars)) }

@@ -7,6 +7,7 @@
     reason = "a test stops at the first thing that is wrong"
 )]
 
+mod barriers;
 mod devtools;
 
 use std::io::Write;
@@ -14,7 +15,7 @@ use std::io::Write;
 use data_encoding::BASE64;
 use devtools::Browser;
 use runner_store::{LaneMoment, LaneSample, OpenOptions, RunEnd, RunStatus, RunWriter, Store};
-use runner_view::{ReportExtras, Viewer};
+use runner_view::Viewer;
 use serde_json::json;
 
 #[path = "../../examples/gallery/runs.rs"]
@@ -70,16 +71,8 @@ fn keep_picture(browser: &mut Browser, name: &str) {
     }
 }
 
-#[test]
-fn a_person_finds_reads_and_grades_by_keys() {
-    let Some(mut tried) = tried() else { return };
-    let Tried {
-        browser,
-        store,
-        root,
-        new,
-        ..
-    } = &mut tried;
+/// The list, and nothing left of how the browser came in.
+fn is_let_in(browser: &mut Browser, root: &str) {
     assert_eq!(
         browser.eval("location.href"),
         format!("{root}/"),
@@ -94,6 +87,19 @@ fn a_person_finds_reads_and_grades_by_keys() {
         browser.eval("document.querySelectorAll('table.runs tbody tr').length"),
         2
     );
+}
+
+#[test]
+fn a_person_finds_reads_and_grades_by_keys() {
+    let Some(mut tried) = tried() else { return };
+    let Tried {
+        browser,
+        store,
+        root,
+        new,
+        ..
+    } = &mut tried;
+    is_let_in(browser, root);
 
     // By keys alone: the newest run, its failures, one of them, a thumb.
     browser.press("j");
@@ -110,8 +116,14 @@ fn a_person_finds_reads_and_grades_by_keys() {
     browser.eval("document.querySelector('input[value=failed]').click(); document.querySelector('form.filters').requestSubmit()");
     browser.wait("location.search === '?verdict=failed' && document.querySelector('.count span') && !document.querySelector('[data-load]')");
     browser.wait("['metrics', 'metadata'].every((it) => document.querySelector(`#${it} option`))");
-    browser.press("j");
-    browser.eval("document.querySelector('.at .case').click()");
+    for _ in 0..8 {
+        browser.press("j");
+        assert_eq!(
+            browser.eval("document.activeElement.closest('.row .cell').className"),
+            "cell"
+        );
+    }
+    browser.eval("document.activeElement.click()");
     browser.wait("document.querySelector('form.say')");
     let case = browser.eval("location.pathname + location.search");
     browser.press("-");
@@ -253,6 +265,8 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
                 over.as_f64().unwrap() <= 0.0,
                 "{name} is wider than {width}: {over}"
             );
+            let broken = browser.eval("[...document.querySelectorAll('time span')].filter((it) => it.getClientRects().length > 1).length");
+            assert_eq!(broken, 0, "dates of {name} at {width}");
             keep_picture(browser, &format!("{name}-{width}"));
         }
         fits_paper(browser, name);
@@ -265,128 +279,6 @@ fn every_page_fits_every_width_and_nothing_is_refused() {
     }
     let refused = browser.complaints.iter().filter(|it| !it.contains("404"));
     assert_eq!(refused.collect::<Vec<_>>(), [] as [&String; 0]);
-}
-
-/// Of axe-core, which looks for what keeps people out who use a screen reader or the keyboard.
-const AXE: &str = "axe-core@4.10.3";
-
-/// Its script, from npm unless it is there; nothing where there is no npm, which is said aloud.
-fn axe() -> Option<String> {
-    let program = std::env::current_exe().unwrap();
-    let folder = program.ancestors().nth(2).unwrap().join("axe");
-    let script = folder.join("node_modules/axe-core/axe.min.js");
-    if !script.is_file() {
-        let mut npm = std::process::Command::new("npm");
-        npm.args([
-            "install",
-            "--no-save",
-            "--no-audit",
-            "--no-fund",
-            "--ignore-scripts",
-            "--prefix",
-        ]);
-        if !npm
-            .arg(&folder)
-            .arg(AXE)
-            .output()
-            .is_ok_and(|done| done.status.success())
-        {
-            let loud =
-                "\n!!! NO AXE: the pages were not looked through for barriers. Install npm.\n";
-            std::io::stderr().write_all(loud.as_bytes()).unwrap();
-            return None;
-        }
-    }
-    Some(std::fs::read_to_string(script).unwrap())
-}
-
-/// What axe finds on the page that is shown, with all of its parts open.
-fn barriers(browser: &mut Browser, axe: &str, name: &str, found: &mut Vec<String>) {
-    browser.eval("for (const it of document.querySelectorAll('details')) it.open = true");
-    browser.eval(&format!("{axe}; 0"));
-    for (width, dark) in [(1440, false), (1440, true), (360, false)] {
-        browser.look(width, dark);
-        let serious = browser.eval(
-            "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations \
-             .filter(({ impact }) => ['serious', 'critical'].includes(impact)) \
-             .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).slice(0, 3).join(' ; ')}`).join(' | '))",
-        );
-        if serious != "" {
-            found.push(format!("{name} at {width}, dark {dark}: {serious}"));
-        }
-    }
-}
-
-#[test]
-fn no_page_has_a_serious_barrier() {
-    let (Some(mut tried), Some(axe)) = (tried(), axe()) else {
-        return;
-    };
-    let Tried {
-        browser,
-        root,
-        old,
-        new,
-        ..
-    } = &mut tried;
-    let mut found = Vec::new();
-    for (name, address) in pages(old, new) {
-        browser.open(&format!("{root}{address}"));
-        browser.wait("!document.querySelector('[data-load], [data-again]')");
-        barriers(browser, &axe, name, &mut found);
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
-}
-
-/// The page of a run in one file, and its pages as a folder, are the viewer's; what is around them is not.
-#[test]
-fn no_file_has_a_serious_barrier() {
-    let (Some(mut tried), Some(axe)) = (tried(), axe()) else {
-        return;
-    };
-    let Tried {
-        browser,
-        store,
-        new,
-        ..
-    } = &mut tried;
-    let folder = tempfile::tempdir().unwrap();
-    let mut file = std::fs::File::create(folder.path().join("report.html")).unwrap();
-    runner_view::report(store.clone(), new, &ReportExtras::default(), &mut file).unwrap();
-    let mut write = |name: &str, content: &[u8]| {
-        let path = folder.path().join("pages").join(name);
-        std::fs::create_dir_all(path.parent().unwrap())?;
-        std::fs::write(path, content)
-    };
-    runner_view::folder(store.clone(), new, &mut write).unwrap();
-    let mut found = Vec::new();
-    for name in [
-        "report.html",
-        // Another part of a page that is open would be no new page.
-        "report.html?case#2-0",
-        "pages/index.html",
-        "pages/not-passed.html",
-        "pages/config.html",
-        "pages/agreement.html",
-        "pages/cases/2-0.html",
-    ] {
-        browser.open(&format!("file://{}/{name}", folder.path().display()));
-        barriers(browser, &axe, name, &mut found);
-        for width in WIDTHS {
-            browser.look(width, false);
-            let over = browser.eval("document.documentElement.scrollWidth - innerWidth");
-            assert!(
-                over.as_f64().unwrap() <= 0.0,
-                "{name} is wider than {width}: {over}"
-            );
-            keep_picture(
-                browser,
-                &format!("{}-{width}", name.replace(['/', '#', '?'], "-")),
-            );
-        }
-        fits_paper(browser, name);
-    }
-    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// `x` ticks the run that is stood on, `c` compares; of three that are ticked two are to be chosen.

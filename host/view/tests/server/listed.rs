@@ -62,7 +62,12 @@ fn what_waits_for_a_person_is_counted_apart() {
     writer.push(row("run-3", 0, 1, Outcome::Failed)).unwrap();
     writer.push(row("run-3", 1, 0, Outcome::Passed)).unwrap();
     drop(writer);
-    assert!(served.get("/?q=run-3").contains("<small>1 waiting</small>"));
+    let list = served.get("/?q=run-3");
+    assert!(list.contains("<small>1 waiting</small>"));
+    // On a phone, where the table has no head.
+    assert!(list.contains("data-name=\"cases\">60</td>"), "{list}");
+    let case = served.get("/runs/run-3/cases/0/1");
+    assert!(case.contains("</time> · <code>run-3</code>"), "{case}");
     let figures = served.get("/runs/run-3/figures");
     assert!(figures.contains(">Waiting</th>"), "{figures}");
     assert!(!served.get("/runs/run-1/figures").contains(">Waiting</th>"));

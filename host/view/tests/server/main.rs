@@ -286,6 +286,8 @@ fn runs_are_renamed_noted_searched_and_deleted() {
     let list = served.get("/?q=EVENING");
     assert!(list.contains("/runs/run-1\"") && !list.contains("/runs/run-2\""));
     assert!(served.get("/?q=blue").contains("/runs/run-2\""));
+    let both = served.get("/?q=team%3Dblue++RUN-2");
+    assert!(both.contains("/runs/run-2\"") && !both.contains("/runs/run-1\""));
     let page = served.get("/runs/run-2");
     assert!(page.contains("<a class=\"tag\" href=\"/?q=team%3Dblue\">team=blue</a>"));
     assert!(served.get("/?q=team%3DBlue").contains("/runs/run-2\""));

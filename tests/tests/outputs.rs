@@ -338,6 +338,27 @@ fn a_run_is_not_compared_with_itself_and_equal_runs_differ_in_nothing() {
 }
 
 #[test]
+fn runs_with_nothing_in_common_are_not_told_to_be_alike() {
+    let config = |name: &str| {
+        format!(
+            "prompts: ['{{{{name}}}}']\nproviders: [echo]\ntests: [{{ vars: {{ name: {name} }} }}]\n"
+        )
+    };
+    let first = Run::new().config(&config("Ada")).arg("eval").finish();
+    let before = id(&first);
+    let second = first.again().config(&config("Bob")).arg("eval").finish();
+    second.expect_code(0);
+    let told = second.again().args(["diff", &before]).finish();
+    told.expect_code(0);
+    for part in [
+        "  – → –  ",
+        "\nNo case is in both runs, so nothing was compared.\n",
+    ] {
+        assert!(told.stdout.contains(part), "{}", told.stdout);
+    }
+}
+
+#[test]
 fn two_columns_of_a_run_are_compared() {
     let run = Run::new()
         .config(

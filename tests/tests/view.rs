@@ -284,12 +284,20 @@ tests:
 #[test]
 fn a_file_of_what_people_said_does_not_choose_its_run() {
     let said = r#"{"evalId":"latest","annotations":[{"testIdx":0,"promptIdx":0,"thumb":"up"}]}"#;
+    let other = said.replace("\"thumb\"", "\"id\":\"another\",\"thumb\"");
     let run = Run::new().config("prompts: [p]\nproviders: [echo]\n");
-    let evaluated = run.file("said.json", said).arg("eval").finish();
+    let run = run.file("said.json", said).file("other.json", other);
+    let evaluated = run.arg("eval").finish();
     let refused = evaluated.again().args(["import", "said.json"]).finish();
     refused.expect_code(2);
     let help = "to keep it: runner import --into latest said.json";
     assert!(refused.stderr.contains(help), "{}", refused.stderr);
+    // Nor the case that it is about, where it names one.
+    let line = ["import", "--into", "latest", "other.json"];
+    let refused = evaluated.again().args(line).finish();
+    refused.expect_code(2);
+    let why = "annotations[0]: it is about the answer of another run, and not that of the run run-";
+    assert!(refused.stderr.contains(why), "{}", refused.stderr);
 }
 
 /// What the viewer saves, and a spreadsheet, are read back into the run; all of it, or nothing.

@@ -57,7 +57,10 @@ pub(super) fn text(
     text.push_str(&left_out(&totals));
     text.push_str(&repeats(&totals));
     text.push_str(&significance(&totals));
-    text.push_str(&cases(&lines));
+    text.push_str(&cases(
+        &lines,
+        totals.columns.iter().all(|it| it.cases == 0),
+    ));
     text.push_str(&apart(comparison, &totals, rows)?);
     Ok((text, totals))
 }
@@ -96,7 +99,10 @@ fn column_name(run: &StoredRun, idx: usize) -> String {
 }
 
 /// The cases that ended differently, by kind.
-fn cases(lines: &[(Kind, u64, Vec<String>)]) -> String {
+fn cases(lines: &[(Kind, u64, Vec<String>)], are_none: bool) -> String {
+    if are_none {
+        return "\nNo case is in both runs, so nothing was compared.\n".to_owned();
+    }
     let mut text = String::new();
     for (kind, count, told) in lines.iter().filter(|(_, count, _)| *count > 0) {
         let _ = writeln!(text, "\n{} ({}):", title(*kind), figures::count(*count));
@@ -238,7 +244,10 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
                 let cost = sums.cost[side].map(figures::dollars);
                 cost.unwrap_or_else(|| "–".to_owned())
             };
-            let cases = sums.cases.max(1) as f64;
+            let score = |side: usize| match sums.cases {
+                0 => "–".to_owned(),
+                cases => format!("{:.2}", sums.score[side] / cases as f64),
+            };
             let passed = sums.passed();
             vec![
                 visible::line(&name).into_owned(),
@@ -246,7 +255,7 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
                 pair(&|side| figures::count(passed[side])),
                 figures::count(sums.pairs.worse),
                 figures::count(sums.pairs.better),
-                pair(&|side| format!("{:.2}", sums.score[side] / cases)),
+                pair(&score),
                 pair(&latency),
                 pair(&cost),
             ]
@@ -351,7 +360,7 @@ fn line(case: &Compared<'_>) -> String {
         ));
     }
     if (before.score - after.score).abs() > 1e-9 {
-        facts.push(format!("score {:.2} → {:.2}", before.score, after.score));
+        facts.push(format!("score {}", scores(before.score, after.score)));
     }
     if let (Some(was), Some(is)) = (before.latency_ms, after.latency_ms)
         && was.abs_diff(is) >= LATENCY_MS
@@ -380,6 +389,16 @@ fn line(case: &Compared<'_>) -> String {
         let _ = writeln!(text, "    {}", visible::line(&reason));
     }
     text
+}
+
+/// Two scores that differ, with as many digits as show it.
+fn scores(was: f64, is: f64) -> String {
+    let told = |digits: usize| [was, is].map(|it| format!("{it:.digits$}"));
+    let [was, is] = (2..9)
+        .map(told)
+        .find(|[was, is]| was != is)
+        .unwrap_or_else(|| told(9));
+    format!("{was} → {is}")
 }
 
 /// What a case is, behind its place.
@@ -412,4 +431,16 @@ fn apart(comparison: &Comparison<'_>, totals: &Totals, rows: usize) -> anyhow::R
         }
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_scores_are_told_apart() {
+        assert_eq!(scores(0.5, 1.0), "0.50 → 1.00");
+        assert_eq!(scores(0.856, 0.8574), "0.856 → 0.857");
+        assert_eq!(scores(0.5, 0.5 + 2e-9), "0.500000000 → 0.500000002");
+    }
 }

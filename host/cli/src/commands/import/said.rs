@@ -174,12 +174,17 @@ fn matched(
         let (test, column) = (case.test_idx, case.prompt_idx);
         let row = rows.row(test, column)?;
         let known = case.id.clone().filter(|it| !it.is_empty());
-        let Some(row) = row.filter(|row| known.as_ref().is_none_or(|known| *known == row.row_id))
-        else {
+        let Some(row) = row else {
             return Ok(Err(format!(
                 "{place}: the run {id} has no such result of test {test} in column {column}"
             )));
         };
+        if known.is_some_and(|known| known != row.row_id) {
+            return Ok(Err(format!(
+                "{place}: it is about the answer of another run, and not that of the run {id} of test {test} in column {column}; \
+                 without `id` it is taken for that one"
+            )));
+        }
         match case.annotation() {
             Ok(annotation) => said.push((row.row_id, annotation)),
             Err(why) => return Ok(Err(format!("{place}: {why}"))),

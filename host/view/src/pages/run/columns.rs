@@ -96,7 +96,7 @@ pub(in crate::pages) fn table(sums: &Sums, columns: &[Column]) -> Markup {
                 }
             }
         }
-        p.hint { "Tokens are the answers'. Cost is what was paid, judges included; below it stands what of it was for grading, and what the cache saved." }
+        p.hint { "Score is the mean of all cases that were run, an error being 0; a metric's is of those that were graded on it. Tokens are the answers'. Cost is what was paid, judges included; below it stands what of it was for grading, and what the cache saved." }
         @if sums.columns.len() > MOST_COLUMNS as usize { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
     }
 }

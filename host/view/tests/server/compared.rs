@@ -44,6 +44,7 @@ fn models_and_prompts_of_a_run_are_compared_over_what_they_share() {
         "<th class=\"n\" scope=\"col\">small</th><th class=\"n\" scope=\"col\">large</th>",
         // One figure for each test, whatever prompts it has.
         "<th scope=\"row\">All</th><td class=\"n\" data-name=\"Tests\">20 <small>of 40 cases</small></td>",
+        "<b>(1) → (3)</b><small>Tell {{x}}</small>",
         "<b>+50.0 points</b>",
         "got better 20</a>",
         "href=\"/compare?run=run-3&amp;left=model-0&amp;right=model-2&amp;kind=better\"",

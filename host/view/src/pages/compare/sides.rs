@@ -115,6 +115,15 @@ impl Sides {
         names.try_into().expect("as many as were given")
     }
 
+    /// What two columns that are compared have in common, where models or prompts are.
+    pub(super) fn common(&self, column: u32) -> Option<String> {
+        match self.by {
+            By::Column => None,
+            By::Model => Some(self.name((By::Prompt, column))),
+            By::Prompt => Some(self.name((By::Model, column))),
+        }
+    }
+
     /// What the two are called.
     pub(super) fn told(&self) -> Vec<Markup> {
         let told = |part: Facet| {

@@ -63,8 +63,12 @@ fn counted(column: &Beside) -> [u64; 5] {
 /// What the columns of a pair are called.
 pub(super) fn name(sides: &Sides, (before, after): (u32, u32)) -> Markup {
     html! {
-        @if sides.is_one_run() || before != after { (title(&sides.old, before as usize)) " → " }
-        (title(&sides.new, after as usize))
+        @if let Some(common) = sides.common(after) {
+            span.column { b { "(" (before) ") → (" (after) ")" } small { (common) } }
+        } @else {
+            @if sides.is_one_run() || before != after { (title(&sides.old, before as usize)) " → " }
+            (title(&sides.new, after as usize))
+        }
     }
 }
 

@@ -241,6 +241,9 @@ fn metrics_and_tests_with_a_word_are_shown() {
     assert_eq!(metrics[0]["metrics"], json!({ "tone": 0.5, "twice": 4.0 }));
     assert_snapshot!("the_tests_with_a_word", shown(&["--grep", "BOB"]).told());
     shown(&["--grep", "x", "--test", "1"]).expect_code(2);
+    let all = shown(&["--json"]).stdout_json();
+    let of_test = shown(&["--test", "1", "--column", "0", "--json"]).stdout_json();
+    assert_eq!(of_test, json!([all["results"]["results"][1]]));
 }
 
 /// A run, and the same in two parts.

@@ -254,6 +254,7 @@ fn every_command(told: &mut Told) {
         "show --json",
         "show --failed",
         "show --test 0",
+        "show --test 0 --json",
         "config check",
         "config check --show",
         "eval --dry-run",

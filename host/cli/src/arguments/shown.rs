@@ -72,8 +72,8 @@ pub(crate) struct Show {
     /// The run: its id, the beginning of its id, or latest
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// Print JSON, in the shape of `runner eval -o results.json`
-    #[arg(long, conflicts_with_all = ["failed", "rows", "test"])]
+    /// Print JSON, in the shape of `runner eval -o results.json`; with --test its results alone
+    #[arg(long, conflicts_with_all = ["failed", "rows"])]
     pub(crate) json: bool,
     /// Show only tests in which some case did not pass
     #[arg(long)]

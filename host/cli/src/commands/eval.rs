@@ -174,7 +174,7 @@ pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Fa
     let warned = setting.talk.clone();
     let sandbox = Sandbox::new(Options {
         on_long_compile: OnLongCompile::new(move || {
-            talk.note("compiling a large plugin, once for this machine: some seconds");
+            talk.note("compiling a large plugin, once for this machine: up to a minute");
         }),
         on_untrusted_code: OnUntrustedCode::new(move |why| {
             warned.warning(&format!("{why}, so plugins are compiled anew"));

@@ -197,6 +197,10 @@ fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure>
         ))
         .help("tests are counted from 0, as in the first column of the table"));
     }
+    if arguments.json {
+        let cases = cases.collect::<anyhow::Result<Vec<CaseRecord>>>()?;
+        return Ok(stdout::json(&json!(cases))?);
+    }
     Ok(stdout::stream(|out| {
         let mut separator = "";
         for case in cases {

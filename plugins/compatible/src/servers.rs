@@ -43,15 +43,10 @@ const ROUTER: [Refused; 2] = {
     [("baseUrl", WHY), ("router", WHY)]
 };
 
-const HEADERS: [Refused; 2] = [
-    (
-        "loggingConfig",
-        "is not supported; write it as a header: `headers: { X-TFY-LOGGING-CONFIG: '{…}' }`",
-    ),
-    (
-        "metadata",
-        "is not supported; write it as a header: `headers: { X-TFY-METADATA: '{…}' }`",
-    ),
+/// What TrueFoundry keeps of a call, and whether it does.
+const OF_TRUEFOUNDRY: [(&str, &str); 2] = [
+    ("loggingConfig", "X-TFY-LOGGING-CONFIG"),
+    ("metadata", "X-TFY-METADATA"),
 ];
 
 /// Every server.
@@ -297,7 +292,7 @@ pub(crate) const SERVERS: &[Server] = &[
         key: Some(Key::needed("truefoundry-key", &["TRUEFOUNDRY_API_KEY"])),
         dialect: MIXED,
         forms: &[Form::Embedding],
-        refused: &HEADERS,
+        headers: &OF_TRUEFOUNDRY,
         ..PLAIN
     },
     Server {

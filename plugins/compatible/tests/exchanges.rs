@@ -305,7 +305,6 @@ fn what_cannot_be_served_is_found_at_load_and_again_when_called() {
             json!({ "baseUrl": "https://j.test" }),
             "apiBaseUrl",
         ),
-        ("truefoundry:m", json!({ "metadata": {} }), "X-TFY-METADATA"),
         ("jfrog:..", json!({}), "`..`"),
     ] {
         let error = Compatible::check_target(&testing::target(id, &config)).expect_err("refused");
@@ -315,6 +314,57 @@ fn what_cannot_be_served_is_found_at_load_and_again_when_called() {
         Compatible::check_config(&json!({ "functionToolCallbacks": {} })).len(),
         1
     );
+}
+
+#[test]
+fn what_truefoundry_keeps_of_a_call_is_said_in_headers() {
+    let config = json!({
+        "metadata": { "user": "Jürgen 🦀\n" }, "loggingConfig": { "enabled": true },
+        "headers": { "x-tfy-metadata": "old", "x-a": "b" }, "iteration_limit": 3,
+    });
+    let url = "https://llm-gateway.truefoundry.com/chat/completions";
+    let chat = sent("truefoundry:a/m", &config, &Request::new("Hi"), url);
+    assert_eq!(
+        chat.body_json(),
+        Some(json!({
+            "model": "a/m", "messages": [{ "role": "user", "content": "Hi" }], "iteration_limit": 3,
+        }))
+    );
+    let said = |name: &str| {
+        let headers = chat.headers.iter();
+        let values = headers.filter(|(header, _)| header.eq_ignore_ascii_case(name));
+        values.map(|(_, value)| value.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        said("x-tfy-metadata"),
+        [r#"{"user":"J\u00fcrgen \ud83e\udd80\n"}"#]
+    );
+    assert_eq!(said("x-tfy-logging-config"), [r#"{"enabled":true}"#]);
+    assert_eq!(said("x-a"), ["b"]);
+
+    let target = testing::target("truefoundry:embedding:e", &json!({ "metadata": "text" }));
+    let url = "https://llm-gateway.truefoundry.com/embeddings";
+    let reply = Reply::json(200, &json!({ "data": [{ "embedding": [1] }] }));
+    let played = Script::new()
+        .exchange("POST", url, reply)
+        .play(|| Compatible::embed(&target, &["a".to_owned()], &testing::context()));
+    assert_eq!(
+        played.requests[0].header_value("x-tfy-metadata"),
+        Some("text")
+    );
+    assert_eq!(
+        played.requests[0].body_json(),
+        Some(json!({ "model": "e", "input": ["a"] }))
+    );
+    // Of another server it is a key of the body.
+    let url = "https://api.deepseek.com/v1/chat/completions";
+    let other = sent(
+        "deepseek:m",
+        &json!({ "metadata": {} }),
+        &Request::new("Hi"),
+        url,
+    );
+    assert_eq!(other.body_json().expect("a body")["metadata"], json!({}));
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! them: config, then the request's `options-json`, then its own fields, which are the
 //! business of whoever writes the body.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_plugin::json::{self, Map, Value};
@@ -191,6 +192,18 @@ impl Knobs {
         Ok(named.to_owned())
     }
 
+    /// Takes a key out of the body and makes it a header, in the place of one that has this name.
+    pub fn header_from(&mut self, key: &str, name: &str) {
+        let text = match self.body.remove(key) {
+            None | Some(Value::Null) => return,
+            Some(Value::String(text)) => text,
+            Some(value) => ascii(&value),
+        };
+        self.headers
+            .retain(|(written, _)| !written.eq_ignore_ascii_case(name));
+        self.headers.push((name.to_owned(), text));
+    }
+
     /// A request to `path` below the API's address, with headers, key and time limit.
     /// `bucket` is what shares a rate limit, usually the model.
     pub fn post(&self, path: &str, body: &Value, bucket: &str) -> http::Request {
@@ -220,6 +233,21 @@ fn headers(config: &Map<String, Value>) -> Result<Vec<(String, String)>, Error> 
             Ok((name.clone(), text.to_owned()))
         })
         .collect()
+}
+
+/// The JSON of a value with nothing in it that a header can't hold.
+fn ascii(value: &Value) -> String {
+    let mut text = String::new();
+    for sign in value.to_string().chars() {
+        if matches!(sign, ' '..='~') {
+            text.push(sign);
+            continue;
+        }
+        for unit in sign.encode_utf16(&mut [0; 2]) {
+            write!(text, "\\u{unit:04x}").expect("a text grows");
+        }
+    }
+    text
 }
 
 /// The first part of a target's name if it is one of `kinds`, and the rest:

@@ -96,6 +96,9 @@ pub struct Server {
     pub absent: &'static [&'static str],
     /// Config keys that it has at promptfoo and that are not honoured.
     pub refused: &'static [Refused],
+    /// Config keys that are sent as headers, each with its header. A value that is no text is sent
+    /// as JSON.
+    pub headers: &'static [(&'static str, &'static str)],
 }
 
 /// A server of which nothing is said: rows begin with it.
@@ -109,6 +112,7 @@ pub const PLAIN: Server = Server {
     forms: &[],
     absent: &[],
     refused: &[],
+    headers: &[],
 };
 
 impl Server {
@@ -244,6 +248,9 @@ impl Server {
             )));
         }
         let model = knobs.model(target, named)?;
+        for (key, header) in self.headers {
+            knobs.header_from(key, header);
+        }
         let mut below = self.below.to_owned();
         if below.contains(MODEL) {
             let parts = model.trim_start_matches('/').split('/').map(segment);

@@ -23,11 +23,6 @@ const REGION: Refused = (
     "is not supported; write the address as `apiBaseUrl: https://REGION.api.x.ai/v1`",
 );
 
-const WORKSPACE: Refused = (
-    "workspaceUrl",
-    "is not supported; write it as `apiBaseUrl`, or set DATABRICKS_WORKSPACE_URL",
-);
-
 const BASE_URL: Refused = (
     "baseUrl",
     "is not supported; write the address, without the model, as `apiBaseUrl`",
@@ -116,14 +111,6 @@ pub(crate) const SERVERS: &[Server] = &[
         dialect: MIXED,
         forms: ALL_FORMS,
         absent: &["image"],
-        ..PLAIN
-    },
-    Server {
-        prefixes: &["databricks"],
-        below: "/serving-endpoints",
-        key: Some(Key::needed("databricks-key", &["DATABRICKS_TOKEN"])),
-        setting: Some("DATABRICKS_WORKSPACE_URL"),
-        refused: &[WORKSPACE],
         ..PLAIN
     },
     Server {

@@ -168,11 +168,6 @@ fn an_address_of_ones_own_gets_the_end_that_the_server_has() {
             "https://g.test/v1/chat/completions",
         ),
         (
-            "databricks:m",
-            "https://w.test/",
-            "https://w.test/serving-endpoints/chat/completions",
-        ),
-        (
             "deepseek:m",
             "https://p.test/x",
             "https://p.test/x/chat/completions",
@@ -292,11 +287,6 @@ fn what_cannot_be_served_is_found_at_load_and_again_when_called() {
             "xai:grok",
             json!({ "region": "eu-west-1" }),
             "REGION.api.x.ai",
-        ),
-        (
-            "databricks:m",
-            json!({ "workspaceUrl": "https://w.test" }),
-            "apiBaseUrl",
         ),
         ("cloudera:m", json!({ "domain": "d" }), "/namespaces/"),
         ("helicone:m", json!({ "router": "r" }), "/router/NAME"),

@@ -112,16 +112,28 @@ impl Knobs {
         let mut config: Map<String, Value> = target.config()?;
         if let Some(options) = &request.options_json {
             let options: Map<String, Value> = json::read("options", options)?;
-            if options.contains_key(ADDRESS) {
-                return Err(Error::invalid_request(format!(
-                    "`{ADDRESS}` says where requests go; it stands in the provider's `config`, not in options of a test or prompt"
-                )));
-            }
+            refuse_address(&options, ADDRESS)?;
             config.extend(options);
         }
         let mut knobs = Self::of(api, config)?;
         knobs.timeout = request.timeout_ms.map(Duration::from_millis);
         Ok(knobs)
+    }
+
+    /// As [`Self::read`], of an API whose address has a key of its own, beside [`Api::ours`].
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_at(
+        api: &Api,
+        address: &str,
+        target: &Target,
+        request: &Request,
+    ) -> Result<Self, Error> {
+        if let Some(options) = &request.options_json {
+            refuse_address(&json::read("options", options)?, address)?;
+        }
+        Self::read(api, target, request)
     }
 
     /// Reads the target's config alone, where there is no request.
@@ -219,6 +231,16 @@ impl Knobs {
         }
         exchange.bucket(bucket)
     }
+}
+
+/// Refuses options of one request that say where it goes.
+fn refuse_address(options: &Map<String, Value>, key: &str) -> Result<(), Error> {
+    if options.contains_key(key) {
+        return Err(Error::invalid_request(format!(
+            "`{key}` says where requests go; it stands in the provider's `config`, not in options of a test or prompt"
+        )));
+    }
+    Ok(())
 }
 
 fn headers(config: &Map<String, Value>) -> Result<Vec<(String, String)>, Error> {

@@ -8,6 +8,13 @@ use runner_plugin::json::Value;
 /// The version of the API if the config names none: the newest that is not a preview.
 const VERSION: &str = "2024-10-21";
 
+/// The version for assistants: the first that tells the events of a run. They were never more than a
+/// preview.
+const VERSION_OF_ASSISTANTS: &str = "2024-05-01-preview";
+
+/// Where a thread is created and run at once.
+const RUNS: &str = "/threads/runs";
+
 /// The end of addresses that are as OpenAI's own.
 const LIKE_OPENAI: &str = "/openai/v1";
 
@@ -22,22 +29,13 @@ pub(crate) struct Place {
 impl Place {
     /// Sets the address in the knobs and says what comes behind it.
     pub(crate) fn find(knobs: &mut Knobs, deployment: &str) -> Result<Self, Error> {
-        if knobs.base_url.is_empty() {
-            knobs.base_url = knobs.text("apiHost").map(of_host).ok_or_else(|| {
-                Error::invalid_request(
-                    "no address is set; write `apiHost: RESOURCE.openai.azure.com` in the provider's config, or set AZURE_API_HOST",
-                )
-            })?;
-        }
+        let like_openai = resource(knobs)?;
         let version = knobs.text("apiVersion");
-        let like_openai = knobs.base_url.ends_with(LIKE_OPENAI);
         let version = version.or((!like_openai).then_some(VERSION));
         Ok(Self {
             names_model: like_openai,
             deployment: segment(deployment)?,
-            query: version.map_or_else(String::new, |version| {
-                format!("?api-version={}", encoded(version))
-            }),
+            query: query(version),
         })
     }
 
@@ -49,6 +47,33 @@ impl Place {
         }
         format!("/openai/deployments/{}/{operation}{query}", self.deployment)
     }
+}
+
+/// Sets the resource's address in the knobs, and says whether it is as OpenAI's own.
+fn resource(knobs: &mut Knobs) -> Result<bool, Error> {
+    if knobs.base_url.is_empty() {
+        knobs.base_url = knobs.text("apiHost").map(of_host).ok_or_else(|| {
+            Error::invalid_request(
+                "no address is set; write `apiHost: RESOURCE.openai.azure.com` in the provider's config, or set AZURE_API_HOST",
+            )
+        })?;
+    }
+    Ok(knobs.base_url.ends_with(LIKE_OPENAI))
+}
+
+fn query(version: Option<&str>) -> String {
+    version.map_or_else(String::new, |version| {
+        format!("?api-version={}", encoded(version))
+    })
+}
+
+/// Sets the resource's address in the knobs and says where assistants are run.
+pub(crate) fn of_assistants(knobs: &mut Knobs) -> Result<String, Error> {
+    let like_openai = resource(knobs)?;
+    let version = knobs.text("apiVersion");
+    let version = query(version.or((!like_openai).then_some(VERSION_OF_ASSISTANTS)));
+    let folder = if like_openai { "" } else { "/openai" };
+    Ok(format!("{folder}{RUNS}{version}"))
 }
 
 /// The address of a host name, which people also write as an address.

@@ -165,7 +165,7 @@ fn what_cannot_be_done_is_said() {
         "/azureTenantId"
     );
     for id in [
-        "azure:assistant:a",
+        "azure:video:a",
         "azure:responses:d",
         "azure:realtim:d",
         "azure:embedding:e",

@@ -5,9 +5,11 @@
 //! for the keys and addresses of all, and says of each prefix which are its: a provider gets the
 //! key of its server and can reach the address of its server, and no others.
 
+mod hyperbolic;
 mod servers;
 
 use plugin_model_api::client::{Client, Served};
+use plugin_model_api::schema;
 use plugin_model_api::server::Server;
 use runner_plugin::Info;
 use runner_plugin::json::{Value, json};
@@ -24,7 +26,7 @@ impl Served for Names {
     }
 
     fn properties() -> Value {
-        json!({})
+        json!({ "response_format": schema::format_or_kind() })
     }
 }
 

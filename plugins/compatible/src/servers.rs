@@ -3,8 +3,12 @@
 //! and a test compares both.
 
 use plugin_model_api::chat::{self, Dialect};
-use plugin_model_api::knobs::Refused;
+use plugin_model_api::images::{self, GENERATIONS};
+use plugin_model_api::knobs::{Knobs, Refused};
 use plugin_model_api::server::{ALL_FORMS, Form, Key, PLAIN, Server};
+use runner_plugin::{Completion, Error, Request};
+
+use crate::hyperbolic;
 
 /// Models of OpenAI among others: the name says how the limit of the answer is called.
 const MIXED: Dialect = Dialect {
@@ -37,6 +41,18 @@ const ROUTER: [Refused; 2] = {
     const WHY: &str = "is not supported; write the address with its end as `apiBaseUrl`: `http://localhost:8080/ai`, or `…/router/NAME`";
     [("baseUrl", WHY), ("router", WHY)]
 };
+
+/// A picture of xAI's: made of the prompt, or of other pictures that the config names.
+fn xai_picture(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
+    let is_edited = ["image", "images", "mask"]
+        .iter()
+        .any(|key| knobs.body.contains_key(*key));
+    let path = if is_edited { EDITS } else { GENERATIONS };
+    images::complete(knobs, path, model, request)
+}
+
+/// Where xAI makes pictures of pictures.
+const EDITS: &str = "/images/edits";
 
 /// What TrueFoundry keeps of a call, and whether it does.
 const OF_TRUEFOUNDRY: [(&str, &str); 2] = [
@@ -170,7 +186,7 @@ pub(crate) const SERVERS: &[Server] = &[
         prefixes: &["hyperbolic"],
         base_url: "https://api.hyperbolic.xyz/v1",
         key: Some(Key::needed("hyperbolic-key", &["HYPERBOLIC_API_KEY"])),
-        absent: &["audio", "image"],
+        own: &[("audio", hyperbolic::sound), ("image", hyperbolic::picture)],
         ..PLAIN
     },
     Server {
@@ -294,7 +310,8 @@ pub(crate) const SERVERS: &[Server] = &[
         prefixes: &["xai"],
         base_url: "https://api.x.ai/v1",
         key: Some(Key::needed("xai-key", &["XAI_API_KEY"])),
-        absent: &["image", "responses", "video", "voice"],
+        own: &[("image", xai_picture)],
+        absent: &["responses", "video", "voice"],
         refused: &[REGION],
         ..PLAIN
     },

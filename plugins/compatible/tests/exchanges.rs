@@ -268,10 +268,11 @@ fn what_cannot_be_served_is_found_at_load_and_again_when_called() {
         ("deepseek", json!({}), "write `deepseek:MODEL`"),
         ("aliyun:chat", json!({}), "names no model"),
         (
-            "xai:image:grok",
+            "xai:video:grok",
             json!({}),
-            "no form `image`; write `xai:MODEL`",
+            "no form `video`; write `xai:MODEL`",
         ),
+        ("hyperbolic:image", json!({}), "names no model"),
         ("perplexity:embedding:m", json!({}), "no form `embedding`"),
         ("envoy:m", json!({}), "or set ENVOY_API_BASE_URL"),
         ("unheard:m", json!({}), "no server is called `unheard`"),
@@ -421,6 +422,7 @@ fn the_readme_lists_the_servers_as_they_are() {
                 Form::Completion => "completion",
                 Form::Embedding => "embedding",
             });
+            let forms = forms.chain(server.own.iter().map(|(word, _)| *word));
             let forms = forms.collect::<Vec<_>>().join(", ");
             let cells = [codes(server.prefixes), address, setting, key, forms];
             let cells = cells.map(|cell| {

@@ -5,7 +5,7 @@
 //! error that the host can act on, [`forms`] says what an id asks for in vain. They are for every API. [`chat`] is the shape of OpenAI's
 //! chat completions, which half of the industry speaks: it takes [`messages`] and [`body`] to write,
 //! [`answer`] to read, and a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
-//! [`completions`] are the same for vectors and for continuations. A [`server::Server`] is a
+//! [`completions`] are the same for vectors and for continuations, [`images`] for pictures. A [`server::Server`] is a
 //! server of this shape as a record, a [`client::Client`] a provider for a list of them.
 //! [`aws`] is what the services of AWS have in common.
 //! [`path`] makes names parts of an address, [`picture`] makes a picture a text, [`schema`] describes the
@@ -28,6 +28,7 @@ pub mod embeddings;
 pub mod failure;
 pub mod forms;
 pub mod gemini;
+pub mod images;
 pub mod knobs;
 pub mod messages;
 pub mod path;

@@ -14,6 +14,18 @@ pub fn markdown(prompt: &str, url: &str) -> String {
     format!("![{description}]({url})")
 }
 
+/// What kind of picture the base64 is of, by its first bytes.
+pub fn mime_type(base64: &str) -> Option<&'static str> {
+    let kinds = [
+        ("/9j/", "image/jpeg"),
+        ("iVBORw0KGgo", "image/png"),
+        ("UklGR", "image/webp"),
+    ];
+    let mut kinds = kinds.into_iter();
+    let found = kinds.find(|(first, _)| base64.starts_with(first));
+    found.map(|(_, kind)| kind)
+}
+
 /// Base64 of a picture as an address.
 pub fn data_url(mime_type: &str, base64: &str) -> String {
     format!("data:{mime_type};base64,{base64}")

@@ -34,6 +34,12 @@ pub fn chat(more: &Value) -> Value {
     config(&knobs)
 }
 
+/// What `response_format` may be where pictures are made, too: the form of an answer, or the way in which a
+/// picture comes.
+pub fn format_or_kind() -> Value {
+    json!({ "type": ["object", "string"], "pattern": "^(url|b64_json)$" })
+}
+
 fn join(to: &mut Value, more: &Value) {
     let none = Map::new();
     let more = more.as_object().unwrap_or(&none);

@@ -2,8 +2,9 @@
 //! forms of asking that it has. A plugin for such servers is a list of records, see
 //! [`crate::client`]; here is what a record means for one request.
 //!
-//! Only data differs from server to server. One that needs code of its own (another body,
-//! another way to sign) is no row of such a list but a plugin.
+//! Only data differs from server to server, and a form that one has alone is a function in its row. A
+//! server that needs more code of its own (another body for chats, another way to sign) is no row of
+//! such a list but a plugin.
 
 use runner_plugin::{Completion, CredentialWant, Error, Info, Request, Target};
 use runner_plugin_embed::Embeddings;
@@ -37,6 +38,9 @@ pub const WORDS: [(&str, Form); 4] = [
     ("embedding", Form::Embedding),
     ("embeddings", Form::Embedding),
 ];
+
+/// Answers a request with these knobs by the model of this name.
+pub type Answers = fn(&Knobs, &str, &Request) -> Result<Completion, Error>;
 
 /// Every form that a server of this shape can have beside chat.
 pub const ALL_FORMS: &[Form] = &[Form::Completion, Form::Embedding];
@@ -92,6 +96,8 @@ pub struct Server {
     pub dialect: Dialect,
     /// Its forms beside chat.
     pub forms: &'static [Form],
+    /// Forms that have a function of their own, by the words that ids have for them.
+    pub own: &'static [(&'static str, Answers)],
     /// Forms that promptfoo knows and that are not served; no model is called so.
     pub absent: &'static [&'static str],
     /// Config keys that it has at promptfoo and that are not honoured.
@@ -110,6 +116,7 @@ pub const PLAIN: Server = Server {
     setting: None,
     dialect: chat::PLAIN,
     forms: &[],
+    own: &[],
     absent: &[],
     refused: &[],
     headers: &[],
@@ -167,7 +174,10 @@ impl Server {
     /// # Errors
     /// Why not.
     pub fn check(&self, target: &Target) -> Result<(), Error> {
-        let (_, named) = self.form(target)?;
+        let named = match self.own(target) {
+            Some((_, named)) => named,
+            None => self.form(target)?.1,
+        };
         let config = target.config()?;
         if let Some((_, problem)) = knobs::problems(&config, self.refused).into_iter().next() {
             return Err(Error::invalid_request(problem));
@@ -181,6 +191,11 @@ impl Server {
     /// # Errors
     /// `unsupported` for a form that makes no answers, else what the API reports.
     pub fn complete(&self, target: &Target, request: &Request) -> Result<Completion, Error> {
+        if let Some((answers, named)) = self.own(target) {
+            let knobs = Knobs::read(&self.api(), target, request)?;
+            let (knobs, model) = self.addressed(knobs, target, named)?;
+            return answers(&knobs, &model, request);
+        }
         let (form, named) = self.form(target)?;
         let knobs = Knobs::read(&self.api(), target, request)?;
         let (knobs, model) = self.addressed(knobs, target, named)?;
@@ -213,6 +228,13 @@ impl Server {
         let knobs = Knobs::read_target(&self.api(), target)?;
         let (knobs, model) = self.addressed(knobs, target, named)?;
         embeddings::embed(&knobs, "/embeddings", &model, true, inputs)
+    }
+
+    /// The form of its own that an id asks for, if it does, and the model.
+    fn own<'a>(&self, target: &'a Target) -> Option<(Answers, &'a str)> {
+        let (first, named) = target.name.split_once(':').unwrap_or((&target.name, ""));
+        let (_, answers) = self.own.iter().find(|(word, _)| *word == first)?;
+        Some((*answers, named))
     }
 
     /// The form that an id asks for, and the model that it names.

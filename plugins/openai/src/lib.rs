@@ -3,17 +3,17 @@
 //!
 //! The part of the id behind `openai:` says which form: `chat` (also when it says nothing),
 //! `responses`, `completion`, `embedding`, `moderation`, `image`. One exchange per request each. What
-//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses`,
-//! `moderation` and `image` have a file each. Retries, rate limits and the key are the
+//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses`
+//! and `moderation` have a file each. Retries, rate limits and the key are the
 //! host's; the plugin names the key and never sees it.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
-mod image;
 mod moderation;
 mod responses;
 
+use plugin_model_api::images::{self, GENERATIONS};
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::{chat, completions, embeddings, forms, schema};
 use runner_plugin::json::{Value, json};
@@ -92,6 +92,7 @@ impl Provider for OpenAi {
         .setting("OPENAI_ORGANIZATION", "organization")
         .config_schema(&schema::chat(&json!({
             "organization": { "type": "string" },
+            "response_format": schema::format_or_kind(),
             "max_output_tokens": { "type": "integer", "minimum": 1 },
             "instructions": { "type": "string" }
         })))
@@ -118,7 +119,7 @@ impl Provider for OpenAi {
             "responses" => responses::complete(&knobs, &model, request),
             "completion" => completions::complete(&knobs, &model, request),
             "moderation" => moderation::complete(&knobs, &model, request),
-            "image" => image::complete(&knobs, &model, request),
+            "image" => images::complete(&knobs, GENERATIONS, &model, request),
             "embedding" | "embeddings" => Err(forms::makes_vectors(target)),
             _ => chat::complete(&chat::OPENAI, &knobs, "/chat/completions", &model, request),
         }

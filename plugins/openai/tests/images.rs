@@ -40,6 +40,7 @@ fn bytes_become_an_address_of_their_own_and_are_not_kept_twice() {
     for (config, kind) in [
         (json!({}), "image/png"),
         (json!({ "output_format": "webp" }), "image/webp"),
+        (json!({ "response_format": "b64_json" }), "image/png"),
     ] {
         let completion = ask(&config, 200, &body).result.expect("a picture");
         let text = completion.message.text();
@@ -63,4 +64,27 @@ fn what_is_no_picture_is_an_error() {
         let error = ask(&json!({}), status, &body).result.expect_err("none");
         assert_eq!(error.code, code);
     }
+}
+
+#[test]
+fn the_kind_of_bytes_is_the_one_that_they_begin_with() {
+    for (bytes, kind) in [
+        ("/9j/4AAQ", "image/jpeg"),
+        ("iVBORw0KGgoAAA", "image/png"),
+        ("UklGRiQA", "image/webp"),
+    ] {
+        let body = json!({ "data": [{ "b64_json": bytes }] });
+        let config = json!({ "output_format": "webp" });
+        let completion = ask(&config, 200, &body).result.expect("a picture");
+        let text = completion.message.text();
+        assert_eq!(text, format!("data:{kind};base64,{bytes}"));
+    }
+}
+
+#[test]
+fn the_way_in_which_a_picture_comes_is_no_form_of_an_answer() {
+    let schema = OpenAi::describe().config_schema_json.expect("a schema");
+    let schema: Value = serde_json::from_str(&schema).expect("JSON");
+    let format = &schema["properties"]["response_format"];
+    assert_eq!(format["type"], json!(["object", "string"]));
 }

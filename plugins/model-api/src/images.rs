@@ -1,30 +1,44 @@
 //! Pictures: a prompt in, a picture out. Of several the first is the answer, as promptfoo has it;
 //! all stand in the raw response, but for those that came as bytes, which would stand there twice.
 
-use plugin_model_api::knobs::Knobs;
-use plugin_model_api::{failure, picture};
 use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Completion, Error, Request, Usage};
 
-/// Asks for a picture of the prompt as it stands in the results.
-pub(crate) fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
+use crate::knobs::Knobs;
+use crate::{failure, picture};
+
+/// Where pictures are made of a prompt.
+pub const GENERATIONS: &str = "/images/generations";
+
+/// Asks `model` at `path` for a picture of the prompt as it stands in the results.
+///
+/// # Errors
+/// What the API reports; `bad-response` where it answers without a picture.
+pub fn complete(
+    knobs: &Knobs,
+    path: &str,
+    model: &str,
+    request: &Request,
+) -> Result<Completion, Error> {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
     body.insert("prompt".to_owned(), json!(request.prompt));
     body.extend(knobs.body.clone());
-    let format = match body.get("output_format").and_then(Value::as_str) {
+    let asked = match body.get("output_format").and_then(Value::as_str) {
         Some("jpeg") => "image/jpeg",
         Some("webp") => "image/webp",
         _ => "image/png",
     };
     let body = Value::Object(body);
-    let exchange = knobs.post("/images/generations", &body, model);
+    let exchange = knobs.post(path, &body, model);
     let mut response = failure::check(&exchange.send()?)?;
     let first = &response["data"][0];
     let (address, bytes) = (first["url"].as_str(), first["b64_json"].as_str());
     let text = match (address, bytes) {
         (Some(url), _) => picture::markdown(&request.prompt, url),
-        (None, Some(base64)) => picture::data_url(format, base64),
+        (None, Some(base64)) => {
+            picture::data_url(picture::mime_type(base64).unwrap_or(asked), base64)
+        }
         (None, None) => return Err(Error::bad_response("the response holds no picture")),
     };
     for one in response["data"].as_array_mut().into_iter().flatten() {

@@ -2,31 +2,66 @@
 //!
 //! OpenAI's shape, in `plugin-model-api`, at other addresses: a *deployment* stands in the
 //! address where others name the model, and the version of the API behind it. `place` finds
-//! the address. The newer addresses that end in `/openai/v1` are as OpenAI's own. Assistants have a
-//! shape of their own, in `run`.
+//! the address. The newer addresses that end in `/openai/v1` are as OpenAI's own. Assistants, and
+//! agents that have an id, have a shape of their own, in `run`; agents that have a name have OpenAI's newer one.
+//! Agents take a token of Entra ID, which the plugin does not sign in for.
 
 mod place;
 mod run;
 
 use plugin_model_api::chat::{self, Dialect};
 use plugin_model_api::knobs::{self, Api, Knobs, Refused};
-use plugin_model_api::{embeddings, forms, schema};
+use plugin_model_api::{embeddings, forms, responses, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
 };
 use runner_plugin_embed::{Embeddings, ProviderEmbed};
 
-use place::Place;
+use place::{PROJECT, Place};
 
 /// The name by which requests refer to the key.
 const KEY: &str = "azure-key";
 
+/// The name by which requests refer to a token.
+const TOKEN: &str = "azure-token";
+
 const API: Api = Api {
     base_url: "",
     key: Some(KEY),
-    ours: &["apiVersion", "isReasoningModel", "o1"],
+    ours: &[
+        "apiVersion",
+        "isReasoningModel",
+        "o1",
+        PROJECT,
+        // By these promptfoo steers itself in assistants and agents.
+        "debug",
+        "maxPollTimeMs",
+        "retryOptions",
+    ],
 };
+
+/// Agents, which take the key only where there is no token.
+const AGENTS: Api = Api {
+    key: Some(TOKEN),
+    ..API
+};
+
+/// Where resources and projects are.
+const HOSTS: [&str; 3] = [
+    "https://*.openai.azure.com",
+    "https://*.cognitiveservices.azure.com",
+    "https://*.services.ai.azure.com",
+];
+
+/// The variables that fill config keys; the last is for agents alone.
+const SETTINGS: [(&str, &str); 5] = [
+    ("AZURE_API_BASE_URL", "apiBaseUrl"),
+    ("AZURE_OPENAI_BASE_URL", "apiBaseUrl"),
+    ("AZURE_API_HOST", "apiHost"),
+    ("AZURE_OPENAI_API_HOST", "apiHost"),
+    ("AZURE_AI_PROJECT_URL", PROJECT),
+];
 
 const SIGN_IN: &str = "is not supported: the plugin does not sign in to Entra ID; use a key of the resource (AZURE_API_KEY)";
 
@@ -43,20 +78,21 @@ enum Form {
     Chat,
     Embedding,
     Assistant,
+    Agent,
 }
 
 /// The forms, as an id writes them.
-const FORMS: [(&str, Form); 4] = [
+const FORMS: [(&str, Form); 5] = [
     ("chat", Form::Chat),
     ("embedding", Form::Embedding),
     ("embeddings", Form::Embedding),
     ("assistant", Form::Assistant),
+    ("foundry-agent", Form::Agent),
 ];
 
 /// Forms that promptfoo knows and this plugin does not.
-const ABSENT: [&str; 7] = [
+const ABSENT: [&str; 6] = [
     "completion",
-    "foundry-agent",
     "image",
     "moderation",
     "realtime",
@@ -77,24 +113,33 @@ impl Provider for Azure {
         )
         .env_key("apiKeyEnvar")
         .value_key("apiKey");
-        runner_plugin::package_info!(
-            "azure",
-            "Chat completions, embeddings and assistants of Azure OpenAI."
-        )
-        .prefix("azure")
-        .prefix("azureopenai")
-        .host("https://*.openai.azure.com")
-        .host("https://*.cognitiveservices.azure.com")
-        .host("https://*.services.ai.azure.com")
-        .host_from("apiBaseUrl")
-        .credential(key)
-        .further_env(KEY, "AZURE_OPENAI_API_KEY")
-        .setting("AZURE_API_BASE_URL", "apiBaseUrl")
-        .setting("AZURE_OPENAI_BASE_URL", "apiBaseUrl")
-        .setting("AZURE_API_HOST", "apiHost")
-        .setting("AZURE_OPENAI_API_HOST", "apiHost")
-        .config_schema(&schema::chat(&json!({
+        let token = CredentialWant::bearer(TOKEN, "AZURE_AI_AGENT_TOKEN", "to run agents as you");
+        let summary =
+            "Chat completions, embeddings and assistants of Azure OpenAI; agents of Foundry.";
+        let mut info = runner_plugin::package_info!("azure", summary)
+            .host_from("apiBaseUrl")
+            .credential(token)
+            .credential_if_set(TOKEN)
+            .credential(key)
+            .credential_unless(KEY, TOKEN)
+            .further_env(KEY, "AZURE_OPENAI_API_KEY");
+        for host in HOSTS {
+            info = info.host(host);
+        }
+        for (env, config_key) in SETTINGS {
+            info = info.setting(env, config_key);
+        }
+        let [settings @ .., project] = SETTINGS.map(|(env, _)| env);
+        for prefix in ["azure", "azureopenai"] {
+            let agents = format!("{prefix}:foundry-agent");
+            info = info
+                .prefix(prefix)
+                .wants_of(prefix, &HOSTS, &[KEY], &settings)
+                .wants_of(&agents, &HOSTS[2..], &[TOKEN, KEY], &[project]);
+        }
+        info.config_schema(&schema::chat(&json!({
             "apiHost": { "type": "string", "minLength": 1 },
+            PROJECT: { "type": "string", "minLength": 1 },
             "apiVersion": { "type": "string", "pattern": "^[A-Za-z0-9.-]+$" },
             "isReasoningModel": { "type": "boolean" },
             "o1": { "type": "boolean" },
@@ -104,12 +149,16 @@ impl Provider for Azure {
 
     fn check_config(config: &Value) -> Vec<(String, String)> {
         let mut problems = knobs::problems(config, &REFUSED);
-        problems.extend(place::problem(config));
+        problems.extend(place::problems(config));
         problems
     }
 
     fn check_target(target: &Target) -> Result<(), Error> {
         let (form, named) = form(target)?;
+        if form == Form::Agent {
+            named_in_id(target, named)?;
+            return place::of_project(&mut Knobs::read_target(&AGENTS, target)?);
+        }
         let mut knobs = Knobs::read_target(&API, target)?;
         if form == Form::Assistant {
             named_in_id(target, named)?;
@@ -128,10 +177,14 @@ impl Provider for Azure {
         if form == Form::Embedding {
             return Err(forms::makes_vectors(target));
         }
+        if form == Form::Agent {
+            return agent(target, named, request);
+        }
         let mut knobs = Knobs::read(&API, target, request)?;
         if form == Form::Assistant {
             let path = place::of_assistants(&mut knobs)?;
-            return run::complete(&knobs, &path, named_in_id(target, named)?, request);
+            let id = named_in_id(target, named)?;
+            return run::complete(&with_model(knobs), &path, id, request);
         }
         let deployment = knobs.model(target, named)?;
         let place = Place::find(&mut knobs, &deployment)?;
@@ -185,12 +238,37 @@ fn form(target: &Target) -> Result<(Form, &str), Error> {
     Ok((form.map_or(Form::Chat, |(_, form)| *form), named))
 }
 
-/// An assistant. It has its own model, so that `model` of the config is not its name.
+/// Asks an agent of Foundry: one that has an id in a run, one that has a name for a response.
+fn agent(target: &Target, named: &str, request: &Request) -> Result<Completion, Error> {
+    let named = named_in_id(target, named)?;
+    let mut knobs = with_model(Knobs::read_at(&AGENTS, PROJECT, target, request)?);
+    if knobs.key.is_none() && knobs.own.get("apiKeyRequired") != Some(&Value::Bool(false)) {
+        knobs.key = Some(KEY);
+    }
+    place::of_project(&mut knobs)?;
+    if named.starts_with("asst_") {
+        let path = place::of_agents(&knobs);
+        return run::complete(&knobs, &path, named, request);
+    }
+    let agent = json!({ "name": named, "type": "agent_reference" });
+    let asked = ("agent_reference", agent);
+    responses::complete_by(&knobs, "/openai/v1/responses", asked, named, request)
+}
+
+/// The knobs with the model by the name that the API has for the key.
+fn with_model(mut knobs: Knobs) -> Knobs {
+    if let Some(model) = knobs.body.remove("modelName") {
+        knobs.body.insert("model".to_owned(), model);
+    }
+    knobs
+}
+
+/// An assistant or agent. It has its own model, so that `model` of the config is not its name.
 fn named_in_id<'a>(target: &Target, named: &'a str) -> Result<&'a str, Error> {
     if named.is_empty() {
         let id = &target.id;
         return Err(Error::invalid_request(format!(
-            "`{id}` names no assistant; write `azure:assistant:ID`"
+            "`{id}` names nobody; write `azure:assistant:ID` or `azure:foundry-agent:NAME`"
         )));
     }
     Ok(named)

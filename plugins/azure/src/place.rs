@@ -15,6 +15,12 @@ const VERSION_OF_ASSISTANTS: &str = "2024-05-01-preview";
 /// Where a thread is created and run at once.
 const RUNS: &str = "/threads/runs";
 
+/// The config key of a project's address.
+pub(crate) const PROJECT: &str = "projectUrl";
+
+/// The version for agents that have an id.
+const VERSION_OF_AGENTS: &str = "v1";
+
 /// The end of addresses that are as OpenAI's own.
 const LIKE_OPENAI: &str = "/openai/v1";
 
@@ -76,6 +82,24 @@ pub(crate) fn of_assistants(knobs: &mut Knobs) -> Result<String, Error> {
     Ok(format!("{folder}{RUNS}{version}"))
 }
 
+/// Sets the address of a project in the knobs.
+pub(crate) fn of_project(knobs: &mut Knobs) -> Result<(), Error> {
+    if knobs.base_url.is_empty() {
+        knobs.base_url = knobs.text(PROJECT).map(of_host).ok_or_else(|| {
+            Error::invalid_request(
+                "no project is named; write `projectUrl: https://RESOURCE.services.ai.azure.com/api/projects/PROJECT` in the provider's config, or set AZURE_AI_PROJECT_URL",
+            )
+        })?;
+    }
+    Ok(())
+}
+
+/// Where agents of a project that have an id are run.
+pub(crate) fn of_agents(knobs: &Knobs) -> String {
+    let version = knobs.text("apiVersion").unwrap_or(VERSION_OF_AGENTS);
+    format!("{RUNS}{}", query(Some(version)))
+}
+
 /// The address of a host name, which people also write as an address.
 fn of_host(host: &str) -> String {
     let bare = host.trim_start_matches("https://").trim_end_matches('/');
@@ -85,18 +109,27 @@ fn of_host(host: &str) -> String {
 /// What is wrong with the host: it ends an address early, so that what comes behind it would be no
 /// part of the path; or it is another than that of the address beside it, and requests would go to
 /// the one that the user does not mean.
-pub(crate) fn problem(config: &Value) -> Option<(String, String)> {
-    let host = of_host(config["apiHost"].as_str()?);
-    if host.contains(['?', '#', '\\']) {
-        let message = "`apiHost` is the name of a host, and has no `?`, no `#` and no `\\`";
-        return Some(("/apiHost".to_owned(), message.to_owned()));
-    }
-    let base_url = config["apiBaseUrl"].as_str()?;
-    let same = base_url
-        .strip_prefix(&host)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    (!same).then(|| {
-        let message = "`apiHost` and `apiBaseUrl` name two addresses; leave one of them out (AZURE_API_HOST and AZURE_API_BASE_URL fill them)";
-        ("/apiHost".to_owned(), message.to_owned())
-    })
+pub(crate) fn problems(config: &Value) -> Vec<(String, String)> {
+    let names = [
+        ("apiHost", "AZURE_API_HOST and AZURE_API_BASE_URL fill them"),
+        (PROJECT, "AZURE_AI_PROJECT_URL fills the first"),
+    ];
+    let problem = |(key, filled): (&str, &str)| {
+        let host = of_host(config[key].as_str()?);
+        if host.contains(['?', '#', '\\']) {
+            let message = format!("`{key}` is an address, and has no `?`, no `#` and no `\\`");
+            return Some((format!("/{key}"), message));
+        }
+        let base_url = config["apiBaseUrl"].as_str()?;
+        let same = base_url
+            .strip_prefix(&host)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        (!same).then(|| {
+            let message = format!(
+                "`{key}` and `apiBaseUrl` name two addresses; leave one of them out ({filled})"
+            );
+            (format!("/{key}"), message)
+        })
+    };
+    names.into_iter().filter_map(problem).collect()
 }

@@ -17,9 +17,6 @@ use runner_plugin::{
     Completion, Error, FinishReason, Message, Part, Request, Role, ToolCall, http,
 };
 
-/// Keys by which promptfoo steers itself in these forms alone.
-const STEERING: [&str; 3] = ["debug", "maxPollTimeMs", "retryOptions"];
-
 /// Runs the assistant `id` at `path`.
 pub(crate) fn complete(
     knobs: &Knobs,
@@ -40,12 +37,6 @@ pub(crate) fn complete(
 
 fn body_of(knobs: &Knobs, id: &str, request: &Request) -> Result<Value, Error> {
     let mut body = knobs.body.clone();
-    for key in STEERING {
-        body.remove(key);
-    }
-    if let Some(model) = body.remove("modelName") {
-        body.insert("model".to_owned(), model);
-    }
     // A run knows one name of the limit.
     let limit = body.remove("max_tokens");
     if let Some(limit) = limit {

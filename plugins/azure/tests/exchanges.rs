@@ -158,6 +158,8 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(Azure::check_config(&early)[0].0, "/apiHost");
     let both = json!({ "apiHost": "a.openai.azure.com", "apiBaseUrl": "https://b.test/v1" });
     assert_eq!(Azure::check_config(&both)[0].0, "/apiHost");
+    let project = json!({ "projectUrl": "p.services.ai.azure.com/api/projects/p?x=" });
+    assert_eq!(Azure::check_config(&project)[0].0, "/projectUrl");
     let same = json!({ "apiHost": "b.test", "apiBaseUrl": "https://b.test/v1" });
     assert_eq!(Azure::check_config(&same), []);
     assert_eq!(
@@ -195,7 +197,36 @@ fn the_plugin_says_what_it_wants() {
     let info = Azure::describe();
     assert_eq!(info.provider_prefixes, ["azure", "azureopenai"]);
     assert_eq!(info.wants.hosts[0], "https://*.openai.azure.com");
-    assert_eq!(info.wants.credentials[0].scheme, "header:api-key");
+    let schemes = info
+        .wants
+        .credentials
+        .iter()
+        .map(|want| (&*want.name, &*want.scheme));
+    assert_eq!(
+        schemes.collect::<Vec<_>>(),
+        [("azure-token", "bearer"), ("azure-key", "header:api-key")]
+    );
+    let extras = info.metadata_json.expect("some");
+    let extras: Value = serde_json::from_str(&extras).expect("JSON");
+    for prefix in ["azure", "azureopenai"] {
+        let own = &extras["wantsOf"][prefix];
+        assert_eq!(own["credentials"], json!(["azure-key"]));
+        assert!(!own["settings"].to_string().contains("PROJECT"), "{own}");
+        let agents = &extras["wantsOf"][format!("{prefix}:foundry-agent")];
+        assert_eq!(
+            *agents,
+            json!({
+                "hosts": ["https://*.services.ai.azure.com"],
+                "credentials": ["azure-token", "azure-key"],
+                "settings": ["AZURE_AI_PROJECT_URL"],
+            })
+        );
+    }
+    assert_eq!(extras["credentialsIfSet"], json!(["azure-token"]));
+    assert_eq!(
+        extras["credentialsUnless"],
+        json!({ "azure-key": "azure-token" })
+    );
 }
 
 #[test]

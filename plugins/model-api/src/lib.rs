@@ -5,7 +5,8 @@
 //! error that the host can act on, [`forms`] says what an id asks for in vain. They are for every API. [`chat`] is the shape of OpenAI's
 //! chat completions, which half of the industry speaks: it takes [`messages`] and [`body`] to write,
 //! [`answer`] to read, and a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
-//! [`completions`] are the same for vectors and for continuations, [`images`] for pictures. A [`server::Server`] is a
+//! [`completions`] are the same for vectors and for continuations, [`images`] for
+//! pictures, and [`responses`] is OpenAI's newer shape. A [`server::Server`] is a
 //! server of this shape as a record, a [`client::Client`] a provider for a list of them.
 //! [`aws`] is what the services of AWS have in common.
 //! [`path`] makes names parts of an address, [`picture`] makes a picture a text, [`schema`] describes the
@@ -33,5 +34,6 @@ pub mod knobs;
 pub mod messages;
 pub mod path;
 pub mod picture;
+pub mod responses;
 pub mod schema;
 pub mod server;

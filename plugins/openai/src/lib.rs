@@ -3,19 +3,18 @@
 //!
 //! The part of the id behind `openai:` says which form: `chat` (also when it says nothing),
 //! `responses`, `completion`, `embedding`, `moderation`, `image`. One exchange per request each. What
-//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses`
-//! and `moderation` have a file each. Retries, rate limits and the key are the
+//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `moderation`
+//! has a file. Retries, rate limits and the key are the
 //! host's; the plugin names the key and never sees it.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
 mod moderation;
-mod responses;
 
 use plugin_model_api::images::{self, GENERATIONS};
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{chat, completions, embeddings, forms, schema};
+use plugin_model_api::{chat, completions, embeddings, forms, responses, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,

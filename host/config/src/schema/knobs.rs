@@ -10,7 +10,7 @@ pub(super) fn of_knob(key: &str) -> Option<&'static str> {
 }
 
 /// Keys that plugins have a schema for, and two that the program reads itself.
-pub(super) const KNOBS: [(&str, &str); 120] = [
+pub(super) const KNOBS: [(&str, &str); 121] = [
     (
         "apiKey",
         "the key itself; a variable of the environment is better, see `apiKeyEnvar`",
@@ -110,6 +110,10 @@ pub(super) const KNOBS: [(&str, &str); 120] = [
     (
         "apiHost",
         "the resource's host, for example name.openai.azure.com",
+    ),
+    (
+        "projectUrl",
+        "the project whose agents are asked, for example https://name.services.ai.azure.com/api/projects/x",
     ),
     (
         "workspaceUrl",

@@ -5,26 +5,45 @@
 //! is kept apart, calls of functions are calls; whatever else the API did on its side
 //! (searches, code) stays as it is in the raw response.
 
-use plugin_model_api::knobs::Knobs;
-use plugin_model_api::{answer, body, failure};
 use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{
     Completion, Error, FinishReason, Media, Message, Part, Request, Role, ToolCall, Usage,
 };
 
-/// Asks for a response.
-pub(crate) fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
-    let body = body_of(knobs, model, request)?;
-    let response = failure::check(&knobs.post("/responses", &body, model).send()?)?;
+use crate::knobs::Knobs;
+use crate::{answer, body, failure};
+
+/// Asks `model` for a response.
+///
+/// # Errors
+/// What the API reports; `bad-response` where it answers with nothing that can be read.
+pub fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
+    complete_by(knobs, "/responses", ("model", json!(model)), model, request)
+}
+
+/// As [`complete`], at `path`, where a key of the body says who is asked. `bucket` is what shares a rate
+/// limit.
+///
+/// # Errors
+/// As [`complete`].
+pub fn complete_by(
+    knobs: &Knobs,
+    path: &str,
+    asked: (&str, Value),
+    bucket: &str,
+    request: &Request,
+) -> Result<Completion, Error> {
+    let body = body_of(knobs, asked, request)?;
+    let response = failure::check(&knobs.post(path, &body, bucket).send()?)?;
     let wants_json = body
         .pointer("/text/format/type")
         .is_some_and(|kind| kind == "json_schema");
     read(&response, wants_json)
 }
 
-fn body_of(knobs: &Knobs, model: &str, request: &Request) -> Result<Value, Error> {
+fn body_of(knobs: &Knobs, asked: (&str, Value), request: &Request) -> Result<Value, Error> {
     let mut body = Map::new();
-    body.insert("model".to_owned(), json!(model));
+    body.insert(asked.0.to_owned(), asked.1);
     body.insert("input".to_owned(), items(&request.messages)?);
     body.extend(knobs.body.clone());
     in_own_words(&mut body);

@@ -16,16 +16,11 @@ const ALIASES: [(&str, &str); 3] = [("stop", "stop_sequences"), ("top_k", "k"), 
 type Gone = (&'static str, fn(&Value) -> bool, &'static str);
 
 /// Keys of version 1 that version 2 has nothing for.
-const GONE: [Gone; 4] = [
+const GONE: [Gone; 3] = [
     (
         "connectors",
         |value| value.as_array().is_some_and(Vec::is_empty),
         "is not supported: version 2 of the API has no connectors; describe a tool instead",
-    ),
-    (
-        "prompt_truncation",
-        |value| value == "OFF",
-        "is not supported: version 2 of the API does not shorten prompts",
     ),
     (
         "search_queries_only",
@@ -38,6 +33,16 @@ const GONE: [Gone; 4] = [
         "is not supported: version 2 of the API writes no search queries",
     ),
 ];
+
+/// What is said of a config that wants prompts shortened. It is no mistake: version 2 shortens none, and one
+/// that is too long is an error instead of another question than was asked.
+pub(crate) fn warning(config: &Map<String, Value>) -> Option<&'static str> {
+    let wanted = config.get("prompt_truncation")?;
+    let is_idle = wanted.is_null() || wanted == "OFF";
+    (!is_idle).then_some(
+        "`prompt_truncation` does nothing: version 2 of the API does not shorten prompts, and one that is too long is an error",
+    )
+}
 
 /// The keys of version 1 that cannot be honoured.
 pub(crate) fn problems(config: &Value) -> Vec<(String, String)> {

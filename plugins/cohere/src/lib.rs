@@ -14,7 +14,7 @@ use plugin_model_api::{failure, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, ErrorCode, Info, Provider, Request, Target,
-    http,
+    http, log,
 };
 use runner_plugin_embed::{Embeddings, ProviderEmbed};
 
@@ -101,6 +101,9 @@ impl Provider for Cohere {
         }
         let mut knobs = of_version_2(Knobs::read(&API, target, request)?);
         let model = knobs.model(target, named)?;
+        if let Some(warning) = body::warning(&knobs.own) {
+            log::warn(warning);
+        }
         let body = body::of(&knobs, &model, request)?;
         let response = check(&knobs.post("/chat", &body, &model).send()?)?;
         let shows_documents = knobs.own.get("showDocuments") == Some(&Value::Bool(true));

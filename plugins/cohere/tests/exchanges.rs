@@ -283,7 +283,6 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
     assert_eq!(info.wants.credentials[0].env, "COHERE_API_KEY");
     for refused in [
         json!({ "connectors": [{ "id": "web-search" }] }),
-        json!({ "prompt_truncation": "AUTO" }),
         json!({ "search_queries_only": true }),
         json!({ "showSearchQueries": true }),
     ] {
@@ -303,4 +302,32 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
         error.map_err(|error| error.code),
         Err(ErrorCode::Unsupported)
     );
+}
+
+#[test]
+fn a_prompt_that_was_to_be_shortened_is_sent_whole_with_a_warning() {
+    for (config, warnings) in [
+        (json!({ "prompt_truncation": "AUTO" }), 1),
+        (json!({ "prompt_truncation": "AUTO_PRESERVE_ORDER" }), 1),
+        (json!({ "prompt_truncation": "OFF" }), 0),
+        (json!({ "prompt_truncation": null }), 0),
+        (json!({}), 0),
+    ] {
+        assert_eq!(Cohere::check_config(&config), [], "{config}");
+        let target = testing::target("cohere:m", &config);
+        let request = Request::new("Hi");
+        let played = Script::new()
+            .exchange("POST", URL, Reply::json(200, &answer()))
+            .play(|| Cohere::complete(&target, &request, &testing::context()));
+        assert_eq!(
+            played.requests[0].body_json(),
+            Some(json!({ "model": "m", "messages": [{ "role": "user", "content": "Hi" }] }))
+        );
+        assert_eq!(played.log.len(), warnings, "{config}");
+        let said = played.log.iter().map(|line| &line.message);
+        assert!(
+            said.clone().all(|it| it.contains("prompt_truncation")),
+            "{said:?}"
+        );
+    }
 }

@@ -92,6 +92,7 @@ fn code(code: &str) -> Option<ErrorCode> {
         "context_length_exceeded"
         | "string_above_max_length"
         | "request_too_large"
+        | "exceed_context_size_error"
         | "context_window_exceeded" => ErrorCode::ContextLength,
         "content_filter"
         | "content_policy_violation"

@@ -10,7 +10,7 @@ pub(super) fn of_knob(key: &str) -> Option<&'static str> {
 }
 
 /// Keys that plugins have a schema for, and two that the program reads itself.
-pub(super) const KNOBS: [(&str, &str); 121] = [
+pub(super) const KNOBS: [(&str, &str); 122] = [
     (
         "apiKey",
         "the key itself; a variable of the environment is better, see `apiKeyEnvar`",
@@ -114,6 +114,10 @@ pub(super) const KNOBS: [(&str, &str); 121] = [
     (
         "projectUrl",
         "the project whose agents are asked, for example https://name.services.ai.azure.com/api/projects/x",
+    ),
+    (
+        "baseUrl",
+        "the server's address; requests go to its origin only",
     ),
     (
         "workspaceUrl",

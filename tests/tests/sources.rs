@@ -318,7 +318,7 @@ const MISSING: [&str; 12] = [
     "tests: s3://bucket/x",
     "tests: https://docs.google.com/spreadsheets/d/x",
     "tests: t.xls",
-    "tests: [{ vars: { a: file://x.pdf } }]",
+    "tests: [{ vars: { a: file://x.docx } }]",
     "tests: [{ vars: { a: 'package:x:y' } }]",
     "tests: [{ assert: [{ type: ruby, value: x }] }]",
     "prompts: ['langfuse://x:1']",
@@ -353,4 +353,15 @@ fn options_of_a_config_hold_and_those_that_nothing_reads_are_told() {
         .args(["eval", "--no-table", "-o", "out.json"])
         .finish();
     assert_eq!(outputs(&again), first, "the same seed draws the same");
+}
+
+#[test]
+fn a_pdf_file_is_a_variable_and_what_is_none_is_said_at_load() {
+    let page = include_bytes!("../../plugins/documents/tests/page.pdf");
+    let config = "prompts: ['Sum up: {{paper}}']\nproviders: [echo]\ntests:\n  - vars: { paper: file://papers/a.pdf }\n    \
+                  assert: [{ type: contains, value: 'is Paris' }]\n";
+    let run = Run::new().config(config);
+    let finished = eval(run.clone().file("papers/a.pdf", page)).finish();
+    finished.expect_code(0);
+    assert_snapshot!(eval(run.file("papers/a.pdf", &page[..300])).finish().told());
 }

@@ -162,7 +162,7 @@ impl Toolchain {
         cargo
     }
 
-    /// Compiler flags that take the paths of this machine out of panic messages, in the
+    /// Compiler flags that take the paths of this machine out of panic messages, and chance out of guests, in the
     /// form of `CARGO_ENCODED_RUSTFLAGS`.
     fn flags(&self, root: &Path) -> OsString {
         let registry = cargo_home().join("registry/src");
@@ -172,11 +172,10 @@ impl Toolchain {
             (&std_sources, "/rust"),
             (root, "/runner"),
         ];
-        let mut flags = OsString::new();
+        // A guest has no chance of its own: what asks for it is told so, where a library would ask a browser.
+        let mut flags = OsString::from("--cfg=getrandom_backend=\"unsupported\"");
         for (path, name) in paths {
-            if !flags.is_empty() {
-                flags.push("\u{1f}");
-            }
+            flags.push("\u{1f}");
             flags.push("--remap-path-prefix=");
             flags.push(path);
             flags.push("=");

@@ -40,6 +40,11 @@ impl Scripts for Folder {
         self.code[&files.main.path](arguments)
     }
 
+    /// Of what is a text, that.
+    fn text_of_pdf(&self, bytes: &[u8]) -> Result<String, String> {
+        String::from_utf8(bytes.to_vec()).map_err(|_| "no document".to_owned())
+    }
+
     fn fetch(&self, dataset: &mut Dataset) -> Result<(), String> {
         let page = self.rows.as_ref().ok_or("there is no server")?;
         while dataset.query().is_some() {

@@ -1,5 +1,5 @@
 //! What is done while a plan is made that reading files is not: code runs (generators of tests, and
-//! `beforeAll`), and rows of data sets are fetched.
+//! `beforeAll`), documents are read, and rows of data sets are fetched.
 //!
 //! What they give decides what the plan is, so they can't wait for the run. This crate knows no
 //! sandbox: whoever makes a plan hands in something that runs code, as it hands in the
@@ -30,6 +30,14 @@ pub trait Scripts {
     /// can't be said is left out.
     fn mistakes(&self, _texts: &[CodeText<'_>]) -> Vec<Mistake> {
         Vec::new()
+    }
+
+    /// The text of a PDF file.
+    ///
+    /// # Errors
+    /// One line: it is damaged, or takes more than it may.
+    fn text_of_pdf(&self, _bytes: &[u8]) -> Result<String, String> {
+        Err("documents are not read here".to_owned())
     }
 
     /// Reads a data set from its server: asks what [`Dataset::query`] says, and hands over the answers, until

@@ -1,4 +1,5 @@
-//! What is done before there is a run: code that makes tests, `beforeAll`, and data sets that are fetched.
+//! What is done before there is a run: code that makes tests, `beforeAll`, documents that are read, and data sets that
+//! are fetched.
 //!
 //! Making a plan is synchronous and knows no sandbox; here is what it is handed. Each call has a
 //! thread with a small runtime of its own, since whoever makes a plan may be inside of one. There
@@ -10,7 +11,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Process, Script};
 use runner_config::{CodeText, Dataset, Mistake, Scripts, TrustRequest};
@@ -18,7 +22,7 @@ use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
-use runner_sandbox::{Call, Called, Host, InputOf, Sandbox};
+use runner_sandbox::{Call, CallLimits, Called, Host, InputOf, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -30,14 +34,32 @@ use crate::script::outside::{call as call_json, failure as failure_of};
 use crate::script::{Runnable, argument, fault, program, runnable};
 use crate::syntax::{self, Part};
 
+/// The language of PDF files, to the plugin that reads them.
+const PDF: &str = "pdf";
+
+/// What reading a document may take.
+const DOCUMENT: CallLimits = CallLimits {
+    memory: 512 << 20,
+    fuel: Some(100_000_000_000),
+    guest_time: Duration::from_mins(1),
+    http_calls: 0,
+    llm_calls: 0,
+};
+
+/// What all documents may cost together, in fuel: some thousands of long papers. Each has a bound of its own, and a
+/// folder may have any number.
+const DOCUMENTS_FUEL: u64 = 40 * 100_000_000_000;
+
 /// Runs code of the config, and fetches data sets, while a plan is made.
 pub struct Ahead<'a> {
     plugins: &'a PluginSet,
     sandbox: &'a Sandbox,
     /// By language; made when it is first needed.
     interpreters: RefCell<BTreeMap<String, Arc<Interpreter>>>,
-    /// What calls have cost.
+    /// What calls of code have cost.
     fuel: Cell<u64>,
+    /// What documents have cost.
+    spent_on_documents: Cell<u64>,
     /// The person's environment, for what runs outside the sandbox and what asks a server.
     env: &'a BTreeMap<String, String>,
     fetching: Fetching<'a>,
@@ -68,6 +90,7 @@ impl<'a> Ahead<'a> {
             fetching,
             interpreters: RefCell::default(),
             fuel: Cell::default(),
+            spent_on_documents: Cell::default(),
             said,
         }
     }
@@ -170,7 +193,9 @@ impl Scripts for Ahead<'_> {
         let heard = Arc::new(Heard::default());
         let id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
         let program = program(script);
-        let (outcome, fuel) = call(&interpreter, (&program, id), &arguments, heard.clone());
+        let limits = interpreter.limits;
+        let work = (&program, id, limits);
+        let (outcome, fuel) = call(&interpreter, work, &arguments, heard.clone());
         self.fuel.set(self.fuel.get().saturating_add(fuel));
         for line in heard.lines() {
             (self.said)(&line);
@@ -191,6 +216,35 @@ impl Scripts for Ahead<'_> {
         }
         found.sort_by_key(|mistake| mistake.text);
         found
+    }
+
+    fn text_of_pdf(&self, bytes: &[u8]) -> Result<String, String> {
+        let interpreter = self.interpreter(PDF)?;
+        if !matches!(interpreter.plugin.trust, Trust::Bundled) {
+            return Err("the plugin that reads it did not come with the program".to_owned());
+        }
+        let program = abi::Program {
+            language: PDF.to_owned(),
+            form: abi::Form::File,
+            name: "document.pdf".to_owned(),
+            source: BASE64_STANDARD.encode(bytes),
+            entry: None,
+            modules: Vec::new(),
+            clock_ms: None,
+        };
+        let id = HEXLOWER.encode(&Sha256::digest(bytes));
+        if self.spent_on_documents.get() > DOCUMENTS_FUEL {
+            return Err("the documents before it took all the time that documents may".to_owned());
+        }
+        let work = (&program, id, DOCUMENT);
+        let (outcome, fuel) = call(&interpreter, work, &[], Arc::default());
+        let spent = self.spent_on_documents.get();
+        self.spent_on_documents.set(spent.saturating_add(fuel));
+        match outcome? {
+            Ok(Some(Value::String(text))) => Ok(text),
+            Ok(_) => Err("it has no text".to_owned()),
+            Err(failure) => Err(failure.message),
+        }
     }
 
     fn fetch(&self, dataset: &mut Dataset) -> Result<(), String> {
@@ -224,7 +278,7 @@ impl Ahead<'_> {
             let id = HEXLOWER.encode(&Sha256::digest(language));
             let (answer, fuel) = call(
                 &interpreter,
-                (&program, id),
+                (&program, id, interpreter.limits),
                 &[part.argument()],
                 Arc::default(),
             );
@@ -243,7 +297,7 @@ impl Ahead<'_> {
 /// One call of the guest, to its end; with the fuel that it took.
 fn call(
     interpreter: &Interpreter,
-    (program, call_id): (&abi::Program, String),
+    (program, call_id, limits): (&abi::Program, String, CallLimits),
     arguments: &[Argument],
     host: Arc<Heard>,
 ) -> (
@@ -253,7 +307,7 @@ fn call(
     let context = CallContext::new(call_id);
     let call = Call {
         host,
-        limits: interpreter.limits,
+        limits,
         nested: false,
         input: InputOf::default(),
     };

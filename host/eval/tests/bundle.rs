@@ -31,10 +31,11 @@ fn the_table_says_what_the_components_say() {
     };
     files.retain(|path| !is_option(path));
     files.sort();
-    // Interpreters are not in the table: code may stand anywhere, so they are always loaded.
+    // Interpreters of code are not in the table: it may stand anywhere, so they are always loaded.
     let load = |file: PathBuf| {
         let plugin = sandbox.load(&file, None).expect("a plugin");
-        let interprets = !plugin.script_languages().is_empty();
+        let languages = plugin.script_languages().iter();
+        let interprets = languages.clone().any(|it| !it.extensions.is_empty());
         (!interprets).then(|| ((Served::by(&plugin), for_editors(&plugin)), file))
     };
     let (served, files): (Vec<(Served, Value)>, Vec<PathBuf>) =

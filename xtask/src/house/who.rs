@@ -151,8 +151,10 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 18] = [
+const FOR_PLUGINS: [(&str, &str); 20] = [
     ("serde", "typed JSON"),
+    ("base64", "the bytes of `plugins/documents`"),
+    ("pdf-extract", "PDF files"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
     (

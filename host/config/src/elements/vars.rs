@@ -27,8 +27,11 @@ mod media;
 /// What all files of variables may hold together.
 const MAX_CONTENTS: usize = 256 << 20;
 
-/// Documents that are no text.
-const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
+/// Documents that are not read.
+const DOCUMENTS: [&str; 3] = ["docx", "pptx", "xlsx"];
+
+/// The largest document that is read, in bytes: what is handed over is a third larger.
+const MAX_DOCUMENT: u64 = 11 << 20;
 
 /// The files that variables name, of all configs of a run together.
 #[derive(Default)]
@@ -364,7 +367,17 @@ impl<'a> VarReader<'a> {
             findings.error_help(at.clone(), message, help);
             return None;
         }
-        let (content, size) = if media::is_media(path) {
+        let (content, size) = if has_extension(path, &["pdf"]) {
+            let files = self.reading.files;
+            let file = files.permit(path, at, origin, findings)?;
+            let text = files
+                .read_bytes(&file, MAX_DOCUMENT)
+                .and_then(|bytes| self.reading.scripts.text_of_pdf(&bytes));
+            let refused = |why| findings.error(at.clone(), format!("'{shown}': {why}"));
+            let text = text.map_err(refused).ok()?;
+            let size = text.len();
+            (Value::from(text.trim()), size)
+        } else if media::is_media(path) {
             let files = self.reading.files;
             let file = files.permit(path, at, origin, findings)?;
             let bytes = files.read_bytes(&file, media::MAX_MEDIA);

@@ -22,7 +22,9 @@ impl PluginSet {
                 .collect()
         };
         let mut assertion_types = names(&self.types);
+        let script_languages = self.script_languages();
         let languages = self.languages.iter();
+        let languages = languages.filter(|(name, _)| script_languages.contains_key(*name));
         assertion_types.extend(languages.map(|(name, index)| (name.clone(), alias(*index))));
         // No plugin serves these: the host itself, and people.
         for own in [HUMAN, MAX_SCORE] {
@@ -31,7 +33,7 @@ impl PluginSet {
         let mut catalog = Catalog {
             provider_prefixes: names(&self.prefixes),
             assertion_types,
-            script_languages: self.script_languages(),
+            script_languages,
             asking_types: self
                 .types
                 .iter()
@@ -63,6 +65,7 @@ impl PluginSet {
                 catalog.asking_types.extend(types.cloned());
             }
             let languages = served.languages.iter();
+            let languages = languages.filter(|(_, extensions)| !extensions.is_empty());
             let names = languages.clone().map(|(language, _)| serves(language));
             catalog.assertion_types.extend(names);
             catalog.script_languages.extend(languages.cloned());
@@ -101,11 +104,12 @@ impl PluginSet {
             .collect()
     }
 
-    /// Each language of code with the extensions of its files.
+    /// Each language of code with the extensions of its files. One without is for what the program itself reads.
     fn script_languages(&self) -> BTreeMap<String, Vec<String>> {
         let plugins = self.plugins.iter();
         let languages = plugins.flat_map(|plugin| plugin.component.script_languages());
         languages
+            .filter(|language| !language.extensions.is_empty())
             .map(|language| (language.name.clone(), language.extensions.clone()))
             .collect()
     }

@@ -101,6 +101,20 @@ fn expansion_can_be_switched_off() {
 }
 
 #[test]
+fn a_document_stands_for_its_text() {
+    let folder = Folder::new(
+        "prompts: ['{{a}}']\nproviders: [echo]\ntests: [{ vars: { a: file://paper.pdf } }]",
+    )
+    .file("paper.pdf", " its text\n");
+    assert_eq!(folder.texts(), ["its text"]);
+    let damaged = folder.file("paper.pdf", b"\xff");
+    assert_eq!(
+        damaged.problems(),
+        ["promptfooconfig.yaml:3:22: tests[0].vars.a: 'paper.pdf': no document"]
+    );
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let at = "promptfooconfig.yaml:3:";
     let cases = [
@@ -117,9 +131,9 @@ fn what_is_wrong_is_said() {
             format!("{at}22: tests[0].vars.a: 'none.png': there is no such file"),
         ),
         (
-            "tests: [{ vars: { a: file://paper.pdf } }]",
+            "tests: [{ vars: { a: file://paper.docx } }]",
             format!(
-                "{at}22: tests[0].vars.a: 'paper.pdf': documents in variables are not supported\n\
+                "{at}22: tests[0].vars.a: 'paper.docx': documents in variables are not supported\n\
                  help: save its text as .txt, for example with `pdftotext`"
             ),
         ),

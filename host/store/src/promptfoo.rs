@@ -56,6 +56,8 @@ pub struct PromptfooRun {
     pub created_at_ms: Option<i64>,
     /// Rows of it. None: it has none, or is of a time when rows were kept in another way.
     pub rows: u64,
+    /// Where it stands: what another program wrote has no index by the id.
+    place: i64,
 }
 
 /// What describes a run, as JSON where it is there.
@@ -228,13 +230,14 @@ impl PromptfooFile {
         let failed = |error| self.failed(error);
         let mut statement = self
             .connection
-            .prepare("SELECT id, created_at FROM evals ORDER BY created_at, id LIMIT ?1")
+            .prepare("SELECT id, created_at, rowid FROM evals ORDER BY created_at, id LIMIT ?1")
             .map_err(failed)?;
         let run = |row: &rusqlite::Row<'_>| {
             Ok(PromptfooRun {
                 id: text(row.get_ref(0)?).unwrap_or_default(),
                 created_at_ms: row.get_ref(1)?.as_i64_or_null().ok().flatten(),
                 rows: 0,
+                place: row.get(2)?,
             })
         };
         let (mut runs, mut listed) = (Vec::new(), HashMap::new());
@@ -263,16 +266,16 @@ impl PromptfooFile {
     ///
     /// # Errors
     /// When the file can't be read, or there is no such run.
-    pub fn head(&self, id: &str) -> Result<PromptfooHead, StoreError> {
+    pub fn head(&self, run: &PromptfooRun) -> Result<PromptfooHead, StoreError> {
         let column = |name: &str| self.column("evals", name);
         // Runs of old versions have all their rows there.
         let sql = format!(
-            "SELECT {}, {}, CASE WHEN length({results}) < 10000 THEN {results} END FROM evals WHERE id = ?1",
+            "SELECT {}, {}, CASE WHEN length({results}) < 10000 THEN {results} END FROM evals WHERE rowid = ?1",
             column("config")?,
             column("prompts")?,
             results = column("results")?,
         );
-        let head = self.connection.query_row(&sql, [id], |row| {
+        let head = self.connection.query_row(&sql, [run.place], |row| {
             Ok(PromptfooHead {
                 config: text(row.get_ref(0)?),
                 prompts: text(row.get_ref(1)?),

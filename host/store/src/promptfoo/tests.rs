@@ -26,7 +26,7 @@ fn runs_and_rows_are_read_whatever_columns_a_version_has() {
         .map(|run| (&*run.id, run.created_at_ms, run.rows));
     let expected = [("b", Some(2000), 2), ("a", None, 0)];
     assert_eq!(told.collect::<Vec<_>>(), expected);
-    let head = file.head("b").expect("read");
+    let head = file.head(&runs[0]).expect("read");
     assert_eq!(head.config.as_deref(), Some("{\"description\":\"d\"}"));
     let mut seen = Vec::new();
     let read = file.rows("b", &mut |values| -> Result<(), ()> {

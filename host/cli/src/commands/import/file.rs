@@ -100,7 +100,7 @@ impl ResultsFile {
         let began = run.created_at_ms.map(Timestamp::from_millisecond);
         found.timestamp = began.and_then(Result::ok).map(|at| at.to_string());
         found.id = Some(run.id.clone());
-        let head = file.head(&run.id).map_err(unreadable)?;
+        let head = file.head(run).map_err(unreadable)?;
         let mut part = JsonPart::new();
         let mut json = |text: Option<String>| text.map(|text| part.json(&text)).transpose();
         let config = json(head.config)?.filter(Value::is_object);

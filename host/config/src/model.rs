@@ -23,8 +23,8 @@ pub use process::{Engine, GIVEN_VARIABLES, Process, is_given};
 pub use script::{Code, CodePlace, ProviderCode, Script};
 pub(crate) use spelling::did_you_mean;
 pub use spelling::{Strictness, misspelt};
-pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};
+pub(crate) use trust::ANY_VARIABLE;
 pub use trust::{
     Agreed, Agreements, Author, DataFile, Level, Origin, Role, Terms, TrustRequest, TrustSubject,
-    named_path,
+    WEBHOOK, named_path,
 };

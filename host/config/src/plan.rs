@@ -39,7 +39,7 @@ pub(crate) mod weight;
 
 pub use alike::Tests;
 pub use cases::{CasePlace, Cases};
-pub use check::{Assertion, Check, Earlier, JudgeId, Judges, SetRule, When};
+pub use check::{Assertion, Check, Earlier, JudgeId, Judges, MAX_WEIGHT_OF_DATA, SetRule, When};
 pub use compared::{Comparison, HUMAN, HighestScore, MAX_SCORE, Method, Winner};
 pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
 pub use extension::{Extension, Hook};
@@ -59,7 +59,7 @@ pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::model::{
     Code, CodeFile, CodeFiles, CodePlace, Engine, GIVEN_VARIABLES, Position, Process, ProviderCode,
-    Script, is_given,
+    Script, WEBHOOK, is_given,
 };
 pub use crate::template::FilterCall;
 use crate::template::{Kept, Prepared, RenderError, Results, Template};
@@ -282,6 +282,8 @@ pub struct Prompt {
     pub(crate) escapes: bool,
     /// What `env.X` reads; may hold secrets.
     pub(crate) env: Arc<Map<String, Value>>,
+    /// A hook made it of rows: it sees no `env`, and calls of the config's filters those that rows may.
+    pub(crate) of_data: bool,
 }
 
 impl Prompt {
@@ -426,6 +428,8 @@ pub struct Case {
     pub scope: Arc<Map<String, Value>>,
     /// Whether words among its texts may be others': of data, of a file that a variable names, or of an earlier answer.
     pub has_others_words: bool,
+    /// What earlier cases left to it, by name: answers of models.
+    pub(crate) left: Option<Arc<Map<String, Value>>>,
     /// Why variables are not filled in; then the case must not run.
     pub refused: Option<TooMuch>,
     /// Variables whose values code makes, in the order of names; until then `vars` has the names
@@ -437,6 +441,8 @@ pub struct Case {
     pub(crate) results: Arc<Results>,
     /// And of its other texts, which may be a row's: the same where they may call the same filters.
     pub(crate) text_results: Arc<Results>,
+    /// And those for texts that code makes of the case: where there are others' words, such as rows may call.
+    pub(crate) made_results: Arc<Results>,
     /// What ties it to other cases; `None` where nothing in the plan does.
     pub needs: Option<Arc<Needs>>,
     /// Prompt and provider.

@@ -104,3 +104,28 @@ fn texts_of_rows_call_no_filter_that_runs_outside_the_sandbox() {
     let said = "there is no filter 'slurp' that data files may use";
     assert!(told.contains(said), "{told}");
 }
+
+#[test]
+fn what_code_makes_of_a_document_calls_no_filter_that_runs_outside_the_sandbox() {
+    let finished = trusted()
+        .file("slurp.mjs", "import fs from 'node:fs';\nexport default (name) => fs.readFileSync(name, 'utf8').trim();\n")
+        .file("private.txt", "private-text")
+        .file("doc.txt", "{{ 'private.txt' | slurp }}")
+        .file("p.js", "module.exports = ({ vars }) => `Read ${vars.d} and {{ own }}`;\n")
+        .file("h.js", "exports.beforeEach = (context) => { context.test.options = { suffix: context.test.vars.d }; return context; };\n")
+        .config(
+            "prompts: [file://p.js, say]\nproviders: [echo]\nextensions: [file://h.js:beforeEach]\n\
+             nunjucksFilters: { slurp: file://slurp.mjs }\n\
+             tests: [{ vars: { own: mine, d: file://doc.txt } }]\n",
+        )
+        .args(["eval", "-o", "out.json", "--no-table"])
+        .finish();
+    let told = finished.told() + &finished.read("out.json");
+    assert!(!told.contains("private-text"), "{told}");
+    let rows = rows(&finished);
+    let output = rows[0]["response"]["output"].as_str().unwrap_or_default();
+    assert!(
+        output.starts_with("Read {{ 'private.txt' | slurp }} and"),
+        "{output}"
+    );
+}

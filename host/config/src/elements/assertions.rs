@@ -15,7 +15,7 @@ use super::programs::program;
 use super::reading::Reading;
 use crate::catalog::Catalog;
 use crate::model::{Position, Process, TrustRequest, TrustSubject, WEBHOOK};
-use crate::plan::{Assertion, Check, Judges, SetRule, weight};
+use crate::plan::{Assertion, Check, Judges, MAX_WEIGHT_OF_DATA, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, without_scheme};
 use crate::redacted::redacted_assertion;
@@ -39,9 +39,6 @@ const MAX_FROM_FILES: usize = 32 << 20;
 
 /// Largest weight: beyond it one assertion would be all that counts.
 const MAX_WEIGHT: f64 = 1e6;
-
-/// Largest weight that a row of data gives: its scores stand beside those of other rows in the sums of a run.
-const MAX_WEIGHT_OF_DATA: f64 = 100.0;
 
 pub(crate) const KNOWN: [&str; 16] = [
     "type",

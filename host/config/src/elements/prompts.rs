@@ -64,7 +64,7 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
         let (raw, label) = ("{{prompt}}".to_owned(), "{{prompt}}".to_owned());
         let reader = PromptReader::new(*reading);
         return reader
-            .finish(PromptDraft { raw, label, at }, None)
+            .finish(PromptDraft { raw, label, at }, None, &Origin::Config)
             .into_iter()
             .collect();
     };
@@ -93,7 +93,8 @@ pub(crate) fn own(
     reading: Reading<'_>,
 ) -> Option<Arc<Prompt>> {
     let (raw, label) = (raw.to_owned(), label.to_owned());
-    PromptReader::new(reading).finish(PromptDraft { raw, label, at }, None)
+    let draft = PromptDraft { raw, label, at };
+    PromptReader::new(reading).finish(draft, None, &Origin::Config)
 }
 
 impl Repeated for Arc<Prompt> {
@@ -194,6 +195,7 @@ impl<'a> PromptReader<'a> {
         let label = label.or_else(|| id.clone());
         let config = entry.get("config").and_then(|config| {
             test_options::refuse_provider_keys(&config, findings);
+            test_options::ask_for_steering(&config, findings);
             config.want_map(findings)
         });
         let named = (text, &source.at(), source.origin);
@@ -239,7 +241,7 @@ impl<'a> PromptReader<'a> {
                 label,
                 at: at.clone(),
             };
-            return self.keep(self.finish(draft, config), prompts);
+            return self.keep(self.finish(draft, config, origin), prompts);
         }
         if program(text).is_some() {
             let script = code::file(text, at, origin, self.reading);
@@ -253,7 +255,7 @@ impl<'a> PromptReader<'a> {
                 for path in paths {
                     let drafts = file::read(&path, label, (at, origin), self.reading);
                     for draft in drafts {
-                        self.keep(self.finish(draft, config), prompts);
+                        self.keep(self.finish(draft, config, origin), prompts);
                     }
                 }
             }
@@ -318,6 +320,7 @@ impl<'a> PromptReader<'a> {
             affixed: Arc::default(),
             escapes: self.escapes,
             env: self.reading.declared.visible(at).clone(),
+            of_data: false,
         })
     }
 
@@ -356,14 +359,17 @@ impl<'a> PromptReader<'a> {
         &self,
         draft: PromptDraft,
         config: Option<&Map<String, Value>>,
+        origin: &Origin,
     ) -> Option<Arc<Prompt>> {
         let PromptDraft { raw, label, at } = draft;
-        let env = self.reading.declared.visible(&at);
-        let prepared = if self.escapes {
-            Prepared::new(&raw, Some(env))
+        let of_data = origin.is_data();
+        let env = (!of_data).then(|| self.reading.declared.visible(&at));
+        let prepare = if self.escapes {
+            Prepared::new
         } else {
-            Prepared::unescaped(&raw, Some(env))
+            Prepared::unescaped
         };
+        let prepared = prepare(&raw, env);
         let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -385,20 +391,23 @@ impl<'a> PromptReader<'a> {
             let filters = self.reading.filters;
             filters.check(template, &at, self.reading.findings);
         }
-        for template in prepared.templates() {
+        // What rows say is filled in without `env`.
+        let reads_env = || prepared.templates().into_iter().filter(|_| !of_data);
+        for template in reads_env() {
             let findings = self.reading.findings;
             self.reading.declared.note_reads(template, &at, findings);
         }
         // Texts of the config itself were checked when it was filled in.
         if at.file != self.reading.config {
-            for template in prepared.templates() {
+            for template in reads_env() {
                 self.reading
                     .declared
                     .check(template, &at, self.reading.findings);
             }
         }
         let id = id(&label, self.reading);
-        let (prepared, env) = (Arc::new(prepared), env.clone());
+        let env = env.cloned().unwrap_or_default();
+        let prepared = Arc::new(prepared);
         Some(Arc::new(Prompt {
             own_id: None,
             id,
@@ -411,6 +420,7 @@ impl<'a> PromptReader<'a> {
             affixed: Arc::default(),
             escapes: self.escapes,
             env,
+            of_data,
         }))
     }
 }

@@ -146,8 +146,8 @@ pub(crate) fn read(
     }
 }
 
-/// Notes the options of a row that are not a row's to set.
-fn ask_for_steering(entry: &Entry<'_>, findings: &Findings) {
+/// Notes the options of a row, or of a prompt made of rows, that are not a row's to set.
+pub(super) fn ask_for_steering(entry: &Entry<'_>, findings: &Findings) {
     let asked = entry.fields().filter(|_| entry.origin.is_data());
     for (key, value) in asked.filter(|(key, _)| !is_for_rows(key)) {
         findings.trust_request(TrustRequest {

@@ -293,7 +293,7 @@ pub(crate) const ANY_VARIABLE: &str = "*";
 
 /// The assertion whose value is an address, and what a row's own one is called as a
 /// [`TrustSubject::RequestOption`].
-pub(crate) const WEBHOOK: &str = "webhook";
+pub const WEBHOOK: &str = "webhook";
 
 /// On what terms a config uses a component. Another word on any of them asks anew: who agreed to a component that
 /// spends a cent did not agree to one that spends a fortune, or that is suddenly called like another's assertion.

@@ -162,6 +162,28 @@ impl Cases<'_> {
         skips
     }
 
+    /// The variables of the row that it has come to, made once for all of its columns.
+    fn row_vars(&mut self, test: &Test) -> &RowVars {
+        let at = self.at.combination;
+        let combination = test
+            .combinations
+            .as_ref()
+            .map_or(at, |chosen| chosen[at as usize]);
+        let plan = self.plan;
+        let filters = match &test.words_of {
+            Some(_) => &self.filters_for_data,
+            None => &plan.filters,
+        };
+        self.vars.get_or_insert_with(|| {
+            let made = test
+                .axes
+                .combination(&test.vars, &plan.var_files, combination);
+            let late = made.waiting_for(filters, &self.filters_for_data);
+            let of_files = !made.of_files.is_empty();
+            (Arc::new(made.vars), made.code, late, of_files, made.refused)
+        })
+    }
+
     /// Goes to the next row.
     fn next_row(&mut self, test: &Test) {
         (self.at.column, self.vars) = (0, None);
@@ -202,23 +224,16 @@ impl Iterator for Cases<'_> {
             };
             let place = self.at;
             self.at.column += 1;
-            let combination = match &test.combinations {
-                Some(chosen) => chosen[self.at.combination as usize],
-                None => self.at.combination,
-            };
-            let files = &self.plan.var_files;
-            let filters = match &test.words_of {
-                Some(_) => &self.filters_for_data,
-                None => &self.plan.filters,
-            };
-            let (vars, code_vars, late_vars, of_files, refused) =
-                self.vars.get_or_insert_with(|| {
-                    let made = test.axes.combination(&test.vars, files, combination);
-                    let late = made.waiting_for(filters, &self.filters_for_data);
-                    let of_files = !made.of_files.is_empty();
-                    (Arc::new(made.vars), made.code, late, of_files, made.refused)
-                });
-            let (results, text_results) = results(plan, filters);
+            let (vars, code_vars, late_vars, of_files, refused) = self.row_vars(&test).clone();
+            let column = self.plan.column(&test, prompt_idx);
+            let has_others_words = of_files || test.words_of.is_some();
+            let is_said = [
+                column.prompt.of_data,
+                test.words_of.is_some(),
+                has_others_words,
+            ];
+            let [results, text_results, made_results] =
+                results(plan, &self.filters_for_data, is_said);
             let order = plan.order.as_ref();
             let needs = order.map(|order| order.needs(place.test, place.repeat, prompt_idx));
             return Some(Case {
@@ -228,31 +243,40 @@ impl Iterator for Cases<'_> {
                 },
                 place,
                 repeat_index: place.repeat,
-                vars: vars.clone(),
                 scope: vars.clone(),
-                has_others_words: *of_files || test.words_of.is_some(),
-                refused: refused.clone(),
-                code_vars: code_vars.clone(),
-                late_vars: late_vars.clone(),
+                vars,
+                has_others_words,
+                left: None,
+                refused,
+                code_vars,
+                late_vars,
                 results,
                 text_results,
+                made_results,
                 needs: needs.map(Arc::new),
-                column: self.plan.column(&test, prompt_idx),
+                column,
                 test,
             });
         }
     }
 }
 
-/// What the config's own texts call, and what those of a test do that may call these filters.
-fn results(plan: &Plan, filters: &Arc<FilterScripts>) -> (Arc<Results>, Arc<Results>) {
-    let results = Arc::new(Results::new(plan.filters.clone(), plan.templates.clone()));
-    let of_texts = if Arc::ptr_eq(filters, &plan.filters) {
-        results.clone()
-    } else {
-        Arc::new(Results::for_data(filters.clone(), plan.templates.clone()))
-    };
-    (results, of_texts)
+/// What texts call of filters, for each of these: of the config's own texts all, and where others' words are said
+/// what rows may.
+fn results<const N: usize>(
+    plan: &Plan,
+    filters_for_data: &Arc<FilterScripts>,
+    is_said: [bool; N],
+) -> [Arc<Results>; N] {
+    let whole = Arc::new(Results::new(plan.filters.clone(), plan.templates.clone()));
+    let for_data = is_said.contains(&true).then(|| {
+        let filters = filters_for_data.clone();
+        Arc::new(Results::for_data(filters, plan.templates.clone()))
+    });
+    is_said.map(|is_said| match &for_data {
+        Some(for_data) if is_said => for_data.clone(),
+        _ => whole.clone(),
+    })
 }
 
 #[cfg(test)]

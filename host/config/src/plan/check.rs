@@ -8,6 +8,9 @@ use serde_json::{Map, Value};
 
 use super::{Position, Process, Script};
 
+/// Largest weight that a row of data gives: its scores stand beside those of other rows in the sums of a run.
+pub const MAX_WEIGHT_OF_DATA: f64 = 100.0;
+
 /// An entry of `assert`: one assertion, or a set that is graded as one.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(

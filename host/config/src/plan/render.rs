@@ -82,7 +82,7 @@ impl Case {
         let prepared = shielded.map(|text| prepare(&text, None));
         let (text, content) = match prepared {
             Some(Ok(prepared)) if self.has_filters(&prepared) => {
-                prepared.render(&self.scope, Some(&self.text_results))?
+                prepared.render(&self.scope, Some(&self.made_results))?
             }
             Some(Ok(_) | Err(_)) | None => (made.text.clone(), PromptContent::Open),
         };
@@ -103,6 +103,8 @@ impl Case {
     /// Texts among the variables that are never read as templates.
     fn foreign(&self) -> Foreign {
         let mut foreign = Foreign::default();
+        let left = self.left.iter().flat_map(|left| left.values());
+        left.for_each(|value| foreign.add(value));
         for (name, value) in &*self.scope {
             if self.test.axes.is_literal(name) || self.vars.get(name) != Some(value) {
                 foreign.add(value);
@@ -170,6 +172,8 @@ impl Case {
         let filled = fill_late(late, &scope, None);
         self.scope = scope;
         self.has_others_words = true;
+        // Code may hand them on as variables of its own making.
+        self.left = Some(Arc::new(left.clone()));
         let filled = self.unless_refused(filled);
         Arc::make_mut(&mut self.scope).extend(filled);
     }
@@ -225,30 +229,36 @@ impl Case {
     /// While there are any, nothing that was rendered is the last word: hand in what they give
     /// ([`Self::keep_filtered`]) and render again.
     pub fn wanted_filters(&self) -> Vec<FilterCall> {
-        let mut wanted = self.results.take_wanted();
-        if !self.is_one_result() {
-            wanted.extend(self.text_results.take_wanted());
-        }
-        wanted
+        let wanted = self.all_results().map(Results::take_wanted);
+        wanted.flatten().collect()
     }
 
     /// Takes what a filter gave, or why it gave nothing.
-    pub fn keep_filtered(&self, call: &FilterCall, given: Result<Value, String>) {
-        if !self.is_one_result() {
-            self.text_results.keep(call, given.clone());
+    pub fn keep_filtered(&self, call: &FilterCall, given: &Result<Value, String>) {
+        for results in self.all_results() {
+            results.keep(call, given.clone());
         }
-        self.results.keep(call, given);
     }
 
-    fn is_one_result(&self) -> bool {
-        Arc::ptr_eq(&self.results, &self.text_results)
+    /// What its texts are filled in with, each once.
+    fn all_results(&self) -> impl Iterator<Item = &Results> {
+        let all = [&self.results, &self.text_results, &self.made_results];
+        let is_new = move |at: usize| !all[..at].iter().any(|other| Arc::ptr_eq(other, all[at]));
+        (0..all.len())
+            .filter(move |at| is_new(*at))
+            .map(move |at| &**all[at])
+    }
+
+    /// Takes note that code made texts of the test anew: of others' words, where there are such.
+    pub fn made_anew(&mut self) {
+        self.text_results = self.made_results.clone();
     }
 
     /// Whether every filter that a text names exists.
     fn has_filters(&self, prepared: &Prepared) -> bool {
         let templates = prepared.templates();
         let mut named = templates.iter().flat_map(|template| template.custom());
-        named.all(|name| self.text_results.has(&name))
+        named.all(|name| self.made_results.has(&name))
     }
 }
 

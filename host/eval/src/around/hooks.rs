@@ -9,7 +9,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Test};
+use runner_config::is_of_the_answer;
+use runner_config::plan::{
+    Assertion, Case, Check, Extension, Hook, MAX_WEIGHT_OF_DATA, Test, WEBHOOK,
+};
 use runner_sandbox::abi::{Argument, CallContext};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -104,11 +107,12 @@ const READ_BEFORE: [&str; 10] = [
     "disableConversationVar",
 ];
 
+/// Options that stand around the prompt.
+const AFFIXES: [&str; 2] = ["prefix", "suffix"];
+
 /// Changes a case from what its test was to what it shall be.
 fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Result<(), String> {
     let mut test = Test::clone(&case.test);
-    let fixed =
-        |key: &str| format!("`test.{key}` can't be changed here: it is read before the run");
     if let Some(vars) = after.remove("vars")
         && vars != before["vars"]
     {
@@ -134,27 +138,16 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
             ("metadata", Value::Object(metadata)) => test.metadata.clone_from(metadata),
             ("metadata", Value::Null) => test.metadata = Map::new(),
             ("options", Value::Object(options)) => {
-                let written = &before["options"];
-                let differs = |key: &&&str| options.get(**key) != written.get(**key);
-                if let Some(key) = READ_BEFORE.iter().find(differs) {
-                    return Err(fixed(&format!("options.{key}")));
-                }
-                let gone = |key: &String| !options.contains_key(key) && written.get(key).is_some();
-                test.options.retain(|key, _| !gone(key));
-                // Code may have made them of a row's words.
-                let is_other = |key: &&str| options.get(*key) != written.get(*key);
-                if ["prefix", "suffix"].iter().any(is_other) {
-                    test.affixes_see_env = false;
-                }
-                // What stays as written has its environment filled in.
-                let others = options
-                    .iter()
-                    .filter(|(key, value)| written.get(*key) != Some(*value));
-                let others = others.map(|(key, value)| (key.clone(), value.clone()));
-                test.options.extend(others);
+                change_options(
+                    &mut test,
+                    &before["options"],
+                    options,
+                    case.has_others_words,
+                )?;
             }
             ("assert", Value::Array(list)) => {
-                assertions(Arc::make_mut(&mut test.assertions), list)?;
+                let checks = Arc::make_mut(&mut test.assertions);
+                assertions(checks, list, case.has_others_words)?;
             }
             _ => return Err(fixed(&key)),
         }
@@ -163,12 +156,54 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
         }
     }
     case.test = Arc::new(test);
+    case.made_anew();
     Ok(())
+}
+
+/// Changes options from what was written to what a hook says; beside the words of data to no more than these may.
+fn change_options(
+    test: &mut Test,
+    written: &Value,
+    options: &Map<String, Value>,
+    of_data: bool,
+) -> Result<(), String> {
+    let is_other = |key: &str| options.get(key) != written.get(key);
+    if let Some(key) = READ_BEFORE.iter().find(|key| is_other(key)) {
+        return Err(fixed(&format!("options.{key}")));
+    }
+    let before = written.as_object().into_iter().flat_map(Map::keys);
+    let mut keys = options.keys().chain(before);
+    if of_data && let Some(key) = keys.find(|key| is_other(key) && !is_for_data(key)) {
+        return Err(format!(
+            "`test.options.{key}` can't be changed where the words of data are among what the hook has read; say it in the \
+             config, or vouch for the file, `tests: {{ path: …, trust: config }}`"
+        ));
+    }
+    let gone = |key: &String| !options.contains_key(key) && written.get(key).is_some();
+    test.options.retain(|key, _| !gone(key));
+    // Code may have made them of a row's words.
+    if AFFIXES.iter().any(|key| is_other(key)) {
+        test.affixes_see_env = false;
+    }
+    // What stays as written has its environment filled in.
+    let others = options.iter().filter(|(key, _)| is_other(key));
+    let others = others.map(|(key, value)| (key.clone(), value.clone()));
+    test.options.extend(others);
+    Ok(())
+}
+
+fn fixed(key: &str) -> String {
+    format!("`test.{key}` can't be changed here: it is read before the run")
+}
+
+/// What a hook may say of requests where it has read others' words: what rows may.
+fn is_for_data(option: &str) -> bool {
+    AFFIXES.contains(&option) || is_of_the_answer(option)
 }
 
 /// Changes values, thresholds, weights and metrics of assertions. Their types decide which
 /// plugins a run needs, so that none can come or go.
-fn assertions(checks: &mut [Check], list: &[Value]) -> Result<(), String> {
+fn assertions(checks: &mut [Check], list: &[Value], of_data: bool) -> Result<(), String> {
     if checks.len() != list.len() {
         return Err(
             "assertions can't be added or removed here: do it in the config or in `beforeAll`"
@@ -184,7 +219,7 @@ fn assertions(checks: &mut [Check], list: &[Value]) -> Result<(), String> {
             continue;
         }
         let changed = match (check, after) {
-            (Check::One(assertion), Value::Object(after)) => patch(assertion, after),
+            (Check::One(assertion), Value::Object(after)) => patch(assertion, after, of_data),
             _ => Err("a set can't be changed".to_owned()),
         };
         changed.map_err(|why| format!("`test.assert[{index}]`: {why}"))?;
@@ -192,7 +227,12 @@ fn assertions(checks: &mut [Check], list: &[Value]) -> Result<(), String> {
     Ok(())
 }
 
-fn patch(assertion: &mut Assertion, after: &Map<String, Value>) -> Result<(), String> {
+/// What is changed where others' words are among what the hook has read, counts as theirs.
+fn patch(
+    assertion: &mut Assertion,
+    after: &Map<String, Value>,
+    of_data: bool,
+) -> Result<(), String> {
     let before = assertion.json.as_object().cloned().unwrap_or_default();
     let keys = before.keys().chain(after.keys());
     let none = Value::Null;
@@ -206,11 +246,22 @@ fn patch(assertion: &mut Assertion, after: &Map<String, Value>) -> Result<(), St
             ("value", _) if assertion.process.is_some() => {
                 return Err("code outside the sandbox can't be changed here".to_owned());
             }
+            ("value", _) if of_data && assertion.kind == WEBHOOK => {
+                return Err("where a `webhook` goes is not for the words of data to say".to_owned());
+            }
             ("value", value) if assertion.script.is_none() && !names_file(value) => {
                 assertion.value = Some(value.clone()).filter(|value| !value.is_null());
             }
             ("threshold", value) if value.is_null() || value.is_number() => {
                 assertion.threshold = value.as_f64();
+            }
+            ("weight", Value::Number(weight))
+                if of_data
+                    && weight
+                        .as_f64()
+                        .is_none_or(|weight| weight > MAX_WEIGHT_OF_DATA) =>
+            {
+                return Err(format!("rows of data weigh {MAX_WEIGHT_OF_DATA} at most"));
             }
             ("weight", Value::Number(weight)) => {
                 assertion.weight = weight.as_f64().unwrap_or(assertion.weight);
@@ -220,6 +271,7 @@ fn patch(assertion: &mut Assertion, after: &Map<String, Value>) -> Result<(), St
             _ => return Err(format!("`{key}` can't be changed here")),
         }
     }
+    assertion.of_data |= of_data;
     assertion.json = Arc::new(Value::Object(after.clone()));
     Ok(())
 }

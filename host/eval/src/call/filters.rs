@@ -34,7 +34,7 @@ impl CallScope {
             };
             for call in wanted {
                 let given = self.filter(&call, identity).await?;
-                case.keep_filtered(&call, given);
+                case.keep_filtered(&call, &given);
             }
         }
     }

@@ -23,7 +23,7 @@ fn filled<T>(case: &Case, render: impl Fn(&Case) -> T) -> (T, usize) {
         }
         calls += wanted.len();
         for call in wanted {
-            case.keep_filtered(&call, Ok(bracketed(&call)));
+            case.keep_filtered(&call, &Ok(bracketed(&call)));
         }
     }
     panic!("filters want ever more")
@@ -136,7 +136,7 @@ fn a_filter_that_fails_fails_its_template() {
     let case = &folder.cases()[0];
     assert!(case.render().is_ok());
     let call = case.wanted_filters().remove(0);
-    case.keep_filtered(&call, Err("TypeError: no".to_owned()));
+    case.keep_filtered(&call, &Err("TypeError: no".to_owned()));
     let error = case.render().expect_err("it failed").to_string();
     assert!(error.contains("the filter 'f': TypeError: no"), "{error}");
     assert!(case.wanted_filters().is_empty());

@@ -10,6 +10,9 @@ use crate::template::{Piece, pieces};
 /// What begins a tag.
 const OPENINGS: [&str; 3] = ["{{", "{%", "{#"];
 
+/// Bytes that are looked through for the words of others in one text: some tenths of a second of a processor.
+const MOST_WORK: usize = 1 << 30;
+
 /// What ends the region in which tags are text.
 const END_RAW: &str = "endraw";
 
@@ -18,10 +21,11 @@ const END_RAW: &str = "endraw";
 pub(super) struct Foreign(Vec<String>);
 
 impl Foreign {
-    /// Adds the texts of a value that hold tags, as they are and as they stand in JSON.
+    /// Adds the texts of a value that hold tags, or parts of which code may make some, as they are and as they
+    /// stand in JSON.
     pub(super) fn add(&mut self, value: &Value) {
         match value {
-            Value::String(text) if OPENINGS.iter().any(|opening| text.contains(opening)) => {
+            Value::String(text) if text.contains('{') || text.starts_with(['%', '#']) => {
                 self.0.push(text.clone());
                 let json = value.to_string();
                 self.0.push(json[1..json.len() - 1].to_owned());
@@ -32,16 +36,29 @@ impl Foreign {
         }
     }
 
-    /// `made` with their tags as text; `None` if that can't be said in a template.
+    /// `made` with their tags as text; `None` if that can't be said in a template, or would take too long to find.
     pub(super) fn shield<'t>(&self, made: &'t str) -> Option<Cow<'t, str>> {
         if self.0.is_empty() {
             return Some(Cow::Borrowed(made));
         }
+        let texts: usize = self.0.iter().map(String::len).sum();
+        let mut work = self.0.len().saturating_mul(made.len());
+        if work > MOST_WORK {
+            return None;
+        }
+        let passed_on = self.places(made);
         let mut shielded = String::with_capacity(made.len());
+        let mut at = 0;
         for piece in pieces(made) {
             let source = piece.source();
+            let place = at..at + source.len();
+            at = place.end;
             let is_tag = !matches!(piece, Piece::Text(_) | Piece::Stray(_));
-            if !is_tag || !self.wrote(source) {
+            work += if is_tag { texts } else { 0 };
+            if work > MOST_WORK {
+                return None;
+            }
+            if !is_tag || !(passed_on[place].contains(&true) || self.wrote(source)) {
                 shielded.push_str(source);
                 continue;
             }
@@ -53,6 +70,18 @@ impl Foreign {
             shielded.push_str("{% endraw %}");
         }
         Some(Cow::Owned(shielded))
+    }
+
+    /// Which bytes of a text are others', where they stand in it as they are: a brace of the code's and one of
+    /// an answer's make a tag that neither wrote.
+    fn places(&self, made: &str) -> Vec<bool> {
+        let mut passed_on = vec![false; made.len()];
+        for text in &self.0 {
+            for (at, found) in made.match_indices(text.as_str()) {
+                passed_on[at..at + found.len()].fill(true);
+            }
+        }
+        passed_on
     }
 
     /// Whether a tag stands in one of them, or begins at the end of one.
@@ -99,7 +128,26 @@ mod tests {
             assert_eq!(shield(made).as_deref(), Some(expected));
         }
         foreign.add(&json!("{{ '{% endraw %}' }}"));
+
         assert_eq!(foreign.shield("{{ '{% endraw %}' }}"), None);
+        let mut long = Foreign::default();
+        long.add(&json!("{{ a }}".repeat(20_000)));
+        assert_eq!(long.shield(&"{{ b }}".repeat(20_000)), None);
+        let mut many = Foreign::default();
+        many.add(&json!(vec!["{{ a }}"; 20_000]));
+        assert_eq!(many.shield(&"b".repeat(30_000)), None);
+        let mut braced = Foreign::default();
+        braced.add(&json!(["{want}", "% raw", "plain"]));
+        for (made, expected) in [
+            (
+                "\\boxed{{want}} {{ own }}",
+                "\\boxed{% raw %}{{want}}{% endraw %} {{ own }}",
+            ),
+            ("{% raw %}", "{% raw %}{% raw %}{% endraw %}"),
+            ("{{ plain }}", "{{ plain }}"),
+        ] {
+            assert_eq!(braced.shield(made).as_deref(), Some(expected));
+        }
         assert!(matches!(
             Foreign::default().shield("{{ a }}"),
             Some(Cow::Borrowed(_))

@@ -370,9 +370,18 @@ fn what_a_function_passes_on_of_an_answer_is_no_template() {
         is_text: true,
         config: Map::new(),
     };
-    let text = |made: &str| case.render_made(&given(made)).expect("text").text;
-    assert_eq!(text("{{a}}: {{ a }}, {% if a %}"), "x: {{ a }}, {% if a %}");
-    assert_eq!(text("{{a}}: {{ a|upper }}"), "x: {{ a|upper }}");
+    let text = |case: &Case, made: &str| case.render_made(&given(made)).expect("text").text;
+    assert_eq!(
+        text(&case, "{{a}}: {{ a }}, {% if a %}"),
+        "x: {{ a }}, {% if a %}"
+    );
+    assert_eq!(text(&case, "{{a}}: {{ a|upper }}"), "x: {{ a|upper }}");
+    // Code that hands all variables back makes none of them its own.
+    case.set_vars(Map::clone(&case.scope));
+    assert_eq!(
+        text(&case, "{{a}}: {{ a }}, {% if a %}"),
+        "x: {{ a }}, {% if a %}"
+    );
     let folder = Folder::new(
         "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: '{{ b }}', b: x }, options: { rawVars: true } }]",
     );

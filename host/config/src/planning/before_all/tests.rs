@@ -318,3 +318,26 @@ fn rows_and_own_tests_stay_apart_whatever_a_hook_adds_to_both() {
     let claimed = parts(|suite| suite["tests"][1]["vars"] = suite["tests"][0]["vars"].clone());
     assert_eq!(claimed[0], None, "it came back as it went");
 }
+
+#[test]
+fn a_prompt_that_a_hook_makes_of_rows_has_the_rights_of_rows() {
+    let folder = Folder::new(
+        "env: { PLAIN: plain }\nprompts: ['{{n}}']\nproviders: [echo]\nextensions: ['file://h.js:beforeAll']\n\
+         tests: rows.jsonl",
+    )
+    .file("rows.jsonl", r#"{"vars": {"n": 1}, "metadata": {"intro": "{{ env.PLAIN }}"}}"#)
+    .code("h.js", |arguments| {
+        let mut context = arguments[0].1.clone();
+        let intro = context["suite"]["tests"][0]["metadata"]["intro"].clone();
+        let raw = format!("{}{{{{n}}}}", intro.as_str().unwrap_or_default());
+        context["suite"]["prompts"] = json!([{ "raw": raw, "label": "p", "config": { "model": "other" } }]);
+        Ok(Some(context))
+    });
+    let requests = folder.requests();
+    let is_asked = |what: &str| requests.iter().any(|it| it.contains(what));
+    assert!(
+        is_asked("change `prompts`") && is_asked("set `model` of its request"),
+        "{requests:?}"
+    );
+    assert_eq!(folder.texts(), ["1"]);
+}

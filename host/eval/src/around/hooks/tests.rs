@@ -95,3 +95,31 @@ fn what_was_read_before_the_run_can_not_be_changed() {
         assert!(why.contains(expected), "{why}");
     }
 }
+
+/// Beside the words of data a hook is the config's code all the same, and can't tell them from its own.
+#[test]
+fn where_others_words_are_a_hook_says_no_more_than_they_may() {
+    let changed = |with: fn(&mut Value)| {
+        let mut case = plan(TEST).cases().next().expect("one case");
+        case.has_others_words = true;
+        let before = TestCase::of(&case).to_value();
+        let mut after = before.clone();
+        with(&mut after);
+        let after = after.as_object().cloned().unwrap_or_default();
+        change(&mut case, &before, after).map(|()| case)
+    };
+    for with in [
+        (|test| test["options"]["model"] = json!("other")) as fn(&mut Value),
+        |test| test["options"]["headers"] = json!({ "x": "y" }),
+        |test| test["assert"][0]["weight"] = json!(101),
+    ] {
+        assert!(changed(with).is_err());
+    }
+    let case = changed(|test| {
+        test["options"]["temperature"] = json!(0);
+        test["options"]["suffix"] = json!("!");
+        test["assert"][0]["value"] = json!("y");
+    });
+    let case = case.expect("a row may say so");
+    assert!(case.test.assertions[0].members()[0].of_data);
+}

@@ -118,11 +118,6 @@ impl Tally {
         self.outcomes.iter().sum()
     }
 
-    /// Cases that wait for nobody's verdict.
-    pub(crate) fn judged(&self) -> u64 {
-        self.total() - self.of_outcome(Outcome::Waiting)
-    }
-
     /// Cases that have a row and were not carried out, for a budget or an interrupt.
     pub(crate) fn not_run(&self) -> u64 {
         self.of_outcome(Outcome::BudgetExceeded) + self.of_outcome(Outcome::Cancelled)

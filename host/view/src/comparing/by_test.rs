@@ -55,6 +55,10 @@ impl Comparison {
             let own = self.columns.get_mut(column).map(|it| &mut it.rate);
             own.unwrap_or(&mut self.rate).add(was, is);
         });
+        for (case, _) in cases.iter().filter(|(_, figures)| figures[0][0].is_nan()) {
+            self.columns[case.pair as usize].rate.leave_out();
+            self.rate.leave_out();
+        }
         for unit in 0..self.means.len() {
             let figure = |at: usize| cases[at].1[unit + 1];
             let is_sum = unit == Unit::Dollars as usize;

@@ -254,7 +254,7 @@ fn say(at: &str, address: &Address, row: &Row, said: &Annotation) -> Markup {
             form.say method="post" action=(action) {
                 input type="hidden" name="row" value=(row.row_id);
                 fieldset { legend.sr { "Thumb" } (thumb("up", Some(true), "+ good")) (thumb("down", Some(false), "− bad")) (thumb("none", None, "no thumb")) }
-                label { span { "Score" } input type="number" step="any" name="score" value=(said.score.map(|it| it.to_string()).unwrap_or_default()); }
+                label { span { "Score" } input type="number" min="0" max="1" step="any" name="score" value=(said.score.map(|it| it.to_string()).unwrap_or_default()); }
                 label { span { "Label" } input name="label" value=(said.label.as_deref().unwrap_or_default()); }
                 label { span { "Comment" } textarea name="comment" rows="3" { (said.comment.as_deref().unwrap_or_default()) } }
                 button.main { "Keep" }

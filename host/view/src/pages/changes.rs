@@ -56,9 +56,9 @@ pub(super) fn annotate(
         let why = "the case was run again while this page was open; nothing was kept. Open it anew to see its answer";
         return Ok(Reply::Refused(why.to_owned()));
     }
-    let number = |name| {
-        form.get(name)
-            .and_then(|text| text.trim().parse::<f64>().ok())
+    let Ok(score) = score(form.get("score").unwrap_or_default()) else {
+        let why = "a score is a number from 0 to 1; nothing was kept";
+        return Ok(Reply::Refused(why.to_owned()));
     };
     let said = Annotation {
         thumb: match form.get("thumb") {
@@ -66,7 +66,7 @@ pub(super) fn annotate(
             Some("down") => Some(false),
             _ => None,
         },
-        score: number("score").filter(|it| it.is_finite()),
+        score,
         label: text(form, "label"),
         comment: text(form, "comment"),
     };
@@ -81,6 +81,19 @@ pub(super) fn annotate(
         "/runs/{}/cases/{test}/{column}{query}",
         segment(id)
     )))
+}
+
+/// A score as a person writes it, none where nothing is written.
+fn score(text: &str) -> Result<Option<f64>, ()> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let score: f64 = text.parse().map_err(|_| ())?;
+    (0.0..=1.0)
+        .contains(&score)
+        .then_some(Some(score))
+        .ok_or(())
 }
 
 fn text(form: &Fields, name: &str) -> Option<String> {

@@ -51,7 +51,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
             .collect()
     };
     let rate = figure(&|it| {
-        (it.judged() > 0).then(|| it.of_outcome(Outcome::Passed) as f64 / it.judged() as f64)
+        (it.total() > 0).then(|| it.of_outcome(Outcome::Passed) as f64 / it.total() as f64)
     });
     let cost = figure(&Tally::cost_without_cache);
     let p50 = figure(&|it| it.measured_latency(50.0).map(|ms| ms as f64));
@@ -65,7 +65,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
         &html! {
             p.crumbs { a rel="up" href=(at) { (name(&run)) } }
             h1 { "Trend" }
-            p.hint { "Runs that are called the same, or have the same config, the newest on the right. The line of a provider goes on where its prompt was edited, and is broken where a run lacks its column. Cases that wait for a person's verdict are left out of the pass rate. Cost is what a run would have cost without the cache, latency that of answers that did not come from it." }
+            p.hint { "Runs that are called the same, or have the same config, the newest on the right. The line of a provider goes on where its prompt was edited, and is broken where a run lacks its column. Cases that wait for a person's verdict have not passed yet. Cost is what a run would have cost without the cache, latency that of answers that did not come from it." }
             @if others > 0 { p.hint { (figures::counted(others, "run", "runs")) " of the same name with less than half or more than twice as many cases left out." } }
             @if left_out > 0 { p.hint { (figures::counted(left_out, "run is", "runs are")) " not added up yet; " a href="" { "load again" } " to go on." } }
             ol.legend { @for (idx, it) in lines.iter().enumerate() { li class={ "line-" (idx) } {
@@ -236,7 +236,7 @@ fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
                 td { a href={ "/runs/" (segment(&run.id)) } { (line(&run.id)) } }
                 td { (when(run.created_at_ms)) }
                 td.n { (figures::count(all.total())) }
-                td.n { (figures::percent(all.of_outcome(Outcome::Passed), all.judged())) @if let waiting @ 1.. = all.of_outcome(Outcome::Waiting) { small { (figures::count(waiting)) " waiting" } } }
+                td.n { (figures::percent(all.of_outcome(Outcome::Passed), all.total())) @if let waiting @ 1.. = all.of_outcome(Outcome::Waiting) { small { (figures::count(waiting)) " waiting" } } }
                 td.n { (all.cost_without_cache().map_or("–".to_owned(), figures::dollars)) }
                 td.n { (ms(all.measured_latency(50.0))) } td.n { (ms(all.measured_latency(95.0))) }
                 td { @if let Some((before, _)) = runs.get(idx + 1) { a href={ "/compare?run=" (segment(&before.id)) "&run=" (segment(&run.id)) } { "with the one before" } } }

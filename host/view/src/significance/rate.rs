@@ -2,7 +2,11 @@
 //!
 //! The repeats of a test are no cases of their own: if it got harder, all of them are. So a test counts once, with the
 //! share of its repeats that passed, and of its columns where several are pooled. Where every test passed or failed as a
-//! whole, McNemar's test says whether the change is more than chance; shares have the paired t-test.
+//! whole, McNemar's test says whether the change is more than chance; shares have the paired t-test. Cases that wait for a
+//! person passed whatever else is held against them, so those that are left are no fair sample: while any waits, nothing is
+//! said of chance.
+
+use runner_telling::figures;
 
 use super::means::Means;
 use super::{Pairs, told};
@@ -13,6 +17,8 @@ pub struct PassRate {
     /// Tests that passed or failed as a whole, both times.
     whole: Pairs,
     shares: Means,
+    /// Cases that wait for a person, before or after.
+    waiting: u64,
 }
 
 impl PassRate {
@@ -22,6 +28,11 @@ impl PassRate {
         if [before, after].iter().all(|it| *it <= 0.0 || *it >= 1.0) {
             self.whole.add(before > 0.5, after > 0.5);
         }
+    }
+
+    /// Leaves out a case that waits for a person, before or after.
+    pub fn leave_out(&mut self) {
+        self.waiting += 1;
     }
 
     /// How many tests are counted.
@@ -40,20 +51,23 @@ impl PassRate {
 
     /// The change, and its 95 % interval where one can be told.
     pub fn change(&self) -> (f64, Option<(f64, f64)>) {
-        if self.are_whole() {
-            return self.whole.change();
-        }
-        let (change, interval) = self.shares.change();
+        let (change, interval) = if self.are_whole() {
+            self.whole.change()
+        } else {
+            self.shares.change()
+        };
         let within = |(low, high): (f64, f64)| (low.max(-1.0), high.min(1.0));
-        (change, interval.map(within))
+        (change, interval.filter(|_| self.waiting == 0).map(within))
     }
 
-    /// How likely a difference at least as large is by chance (two-sided).
-    pub fn p_value(&self) -> f64 {
-        if self.are_whole() {
-            self.whole.p_value()
+    /// How likely a difference at least as large is by chance (two-sided). None: that can't be told.
+    pub fn p_value(&self) -> Option<f64> {
+        if self.waiting > 0 {
+            None
+        } else if self.are_whole() {
+            Some(self.whole.p_value())
         } else {
-            self.shares.p_value()
+            Some(self.shares.p_value())
         }
     }
 
@@ -64,10 +78,13 @@ impl PassRate {
 
     /// In words.
     pub fn told(&self) -> String {
-        if self.differs() {
-            told(self.p_value())
-        } else {
-            "no test came out differently".to_owned()
+        match self.p_value() {
+            Some(p) if self.differs() => told(p),
+            Some(_) => "no test came out differently".to_owned(),
+            None => {
+                let waiting = figures::counted(self.waiting, "case waits", "cases wait");
+                format!("not told while {waiting} for a person")
+            }
         }
     }
 }
@@ -98,6 +115,10 @@ mod tests {
         assert!((change - 0.175).abs() < 1e-12);
         assert!((low - -0.0098).abs() < 1e-3 && (high - 0.2625).abs() < 1e-3);
         assert_eq!(of(&[(1.0, 1.0)]).told(), "no test came out differently");
+        let mut waiting = rate;
+        waiting.leave_out();
+        assert_eq!((waiting.p_value(), waiting.change().1), (None, None));
+        assert_eq!(waiting.told(), "not told while 1 case waits for a person");
         assert_eq!(of(&[]).change(), (0.0, None));
     }
 

@@ -76,13 +76,13 @@ fn what_waits_for_a_person_is_counted_apart() {
         found.contains("<span class=\"badge WAITS\">WAITS</span>"),
         "{found}"
     );
-    // A run's pass rate falls for no case that nobody has judged.
+    // The figure of a run is one wherever it stands, and what waits is told beside it.
     let trend = served.get("/runs/run-3/trend");
     assert!(
-        trend.contains("50.0 %<small>1 waiting</small></td>"),
+        trend.contains("33.3 %<small>1 waiting</small></td>"),
         "{trend}"
     );
-    assert!(trend.contains("<title>100.0 %</title>"), "{trend}");
+    assert!(!trend.contains("<title>100.0 %</title>"), "{trend}");
     // It has no verdict that could have got worse.
     let compared = served.get("/compare?run=run-1&run=run-3");
     assert!(compared.contains("got worse 1<"), "{compared}");

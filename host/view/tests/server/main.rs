@@ -238,6 +238,10 @@ fn what_a_person_says_is_kept_and_compared_with_the_judges() {
     let seen = "<span class=\"pill bad\">− bad</span><span class=\"pill\">score 0.50</span><span class=\"pill\">tone</span>\
                 <small>too &lt;short&gt;</small>";
     assert!(rated.contains(seen), "{rated}");
+    for wrong in ["1.5", "-1", "NaN", "3%20of%2010"] {
+        assert_ne!(say(1, &format!("score={wrong}")).status, 303, "{wrong}");
+    }
+    assert_eq!(served.store.annotation("run-1", "run-1-1-0").unwrap(), said);
     assert_eq!(say(2, "thumb=up").status, 303);
     assert_eq!(say(4, "thumb=down").status, 303);
     assert_eq!(

@@ -43,6 +43,7 @@ impl Sums {
         self.cached += u64::from(before.is_cached || after.is_cached);
         if waits(before, after) {
             self.waiting += 1;
+            self.once.leave_out();
         } else {
             self.pairs.add(was, is);
             self.add_to_test(after.repeats, was, is);

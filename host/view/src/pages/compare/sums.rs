@@ -85,7 +85,7 @@ fn pass_rate(
         _ => figures::share(it),
     });
     let points = |share: f64| format!("{:+.1}", share * 100.0).replace('-', "−");
-    let class = class(rate.p_value(), change);
+    let class = class(rate.p_value().unwrap_or(1.0), change);
     html! {
         tr {
             th scope="row" { (name) }

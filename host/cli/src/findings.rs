@@ -271,7 +271,7 @@ fn failing_reasons(record: &CaseRecord) -> Vec<String> {
         .iter()
         .flat_map(|grading| &grading.component_results);
     let mut reasons: Vec<String> = components
-        .filter(|component| !component.pass)
+        .filter(|component| !component.pass && !component.skipped)
         .map(|component| shown(&component.reason, REASON_CHARS))
         .collect();
     reasons.dedup();

@@ -20,6 +20,9 @@ const VALUE_CHARS: usize = 60;
 /// Characters of a message.
 const MESSAGE_CHARS: usize = 300;
 
+/// In the metadata of a grade: the judge gave none that can be read. promptfoo's name.
+const GRADER_ERROR: &str = "graderError";
+
 /// Causes with their counts.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
@@ -50,14 +53,20 @@ impl Causes {
             .flat_map(|grading| &grading.component_results);
         // A set's members follow it and say more.
         for component in components.filter(|component| {
-            !component.pass && SetRule::of(kind(&component.assertion)).is_none()
+            !component.pass
+                && !component.skipped
+                && SetRule::of(kind(&component.assertion)).is_none()
         }) {
             found = true;
-            self.count(
-                record,
-                &assertion_name(&component.assertion),
-                &component.reason,
-            );
+            let name = assertion_name(&component.assertion);
+            // A judge that is out of order says nothing of the answers.
+            let is_judges = component.metadata.get(GRADER_ERROR) == Some(&Value::Bool(true));
+            let name = if is_judges {
+                format!("{name}, without a judge's grade")
+            } else {
+                name
+            };
+            self.count(record, &name, &component.reason);
         }
         if !found {
             let error = record.conclusion.error();

@@ -227,6 +227,46 @@ fn failures_are_counted_by_assertion_and_not_by_what_was_answered() {
 }
 
 #[test]
+fn a_judge_that_gave_no_grade_is_told_apart_and_who_waits_has_not_failed() {
+    let mut findings = Findings::new(limits(2));
+    findings.add(&record(0, 0, Outcome::Failed, "a"));
+    let mut unjudged = record(1, 0, Outcome::Failed, "HTTP 400");
+    let components = |record: &mut CaseRecord| {
+        let grading = record.grading_result.as_mut().expect("graded");
+        std::mem::take(&mut grading.component_results)
+    };
+    let mut given = components(&mut unjudged);
+    given[0]
+        .metadata
+        .insert("graderError".to_owned(), true.into());
+    let waiting = ComponentRecord {
+        skipped: true,
+        ..ComponentRecord::plain(false, 0.0, "waits".to_owned(), json!({ "type": "human" }))
+    };
+    given.push(waiting);
+    unjudged
+        .grading_result
+        .as_mut()
+        .expect("graded")
+        .component_results = given;
+    findings.add(&unjudged);
+    let (top, _) = findings.failures().top(3);
+    let names: Vec<(&str, u64)> = top.iter().map(|it| (&*it.name, it.count)).collect();
+    assert_eq!(
+        names,
+        [
+            ("contains \"yes\"", 1),
+            ("contains \"yes\", without a judge's grade", 1)
+        ]
+    );
+    assert_eq!(
+        row(&findings, 1).cells[&0].reasons.len(),
+        2,
+        "a reason, and that one was skipped"
+    );
+}
+
+#[test]
 fn a_failure_by_threshold_alone_is_counted_as_such() {
     let mut record = record(0, 0, Outcome::Failed, "x");
     record.conclusion = conclusion(Outcome::Failed, 0.4, "Aggregate score 0.40 < 0.5 threshold");

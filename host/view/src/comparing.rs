@@ -202,7 +202,7 @@ fn cases(
 fn keep_flaky(cases: &mut [Case]) {
     let mut ways: HashMap<(u32, u64), [bool; 2]> = HashMap::new();
     for case in &*cases {
-        if let Some(repeats) = case.repeats.filter(|_| case.outcome != Outcome::Waiting) {
+        if let Some(repeats) = case.repeats.filter(|_| case.outcome.has_verdict()) {
             let ways = ways.entry((case.pair, repeats)).or_default();
             ways[usize::from(case.outcome == Outcome::Passed)] = true;
         }
@@ -273,17 +273,15 @@ impl Comparison {
     fn add(&mut self, before: &Case, after: &Case) -> (Matched, Figures) {
         let column = &mut self.columns[after.pair as usize];
         let passed = |case: &Case| case.outcome == Outcome::Passed;
-        // What a person has not judged has no verdict to compare.
-        let waits = [before, after]
-            .iter()
-            .any(|it| it.outcome == Outcome::Waiting);
-        if !waits {
+        // What waits for a person or was not carried out has no verdict to compare.
+        let are_open = !before.outcome.has_verdict() || !after.outcome.has_verdict();
+        if !are_open {
             column.pairs.add(passed(before), passed(after));
         }
         let tenth = |score: f32| (score.clamp(0.0, 1.0) * 10.0).round() as usize;
         column.scores[tenth(before.score)][tenth(after.score)] += 1;
         let as_figure = |case: &Case| {
-            if waits {
+            if are_open {
                 f32::NAN
             } else {
                 f32::from(u8::from(passed(case)))
@@ -304,10 +302,10 @@ impl Comparison {
         self.tested += u64::from(before.tested != after.tested);
         let is_flaky = before.repeats.is_some() || after.repeats.is_some();
         let kind = match (passed(before), passed(after)) {
-            (true, false) | (false, true) if !waits && is_flaky => Kind::Flaky,
-            (true, false) if !waits => Kind::Worse,
-            (false, true) if !waits => Kind::Better,
-            _ if !waits && before.outcome != after.outcome => Kind::Otherwise,
+            (true, false) | (false, true) if !are_open && is_flaky => Kind::Flaky,
+            (true, false) if !are_open => Kind::Worse,
+            (false, true) if !are_open => Kind::Better,
+            _ if !are_open && before.outcome != after.outcome => Kind::Otherwise,
             _ if (before.score - after.score).abs() > 1e-6 => Kind::Score,
             _ if before.answer != after.answer => Kind::Answer,
             _ => return (matched, figures),

@@ -44,6 +44,14 @@ impl Outcome {
         }
     }
 
+    /// Whether something was judged: neither waits it for a person nor was it not carried out.
+    pub fn has_verdict(self) -> bool {
+        match self {
+            Self::Passed | Self::Failed | Self::Error => true,
+            Self::Waiting | Self::BudgetExceeded | Self::Cancelled => false,
+        }
+    }
+
     /// What promptfoo calls `failureReason`: 0 none, 1 an assertion, 2 an error.
     pub fn failure_reason(self) -> u8 {
         match self {

@@ -3,8 +3,8 @@
 //! The repeats of a test are no cases of their own: if it got harder, all of them are. So a test counts once, with the
 //! share of its repeats that passed, and of its columns where several are pooled. Where every test passed or failed as a
 //! whole, McNemar's test says whether the change is more than chance; shares have the paired t-test. Cases that wait for a
-//! person passed whatever else is held against them, so those that are left are no fair sample: while any waits, nothing is
-//! said of chance.
+//! person passed whatever else is held against them, and a run that ended early left out those behind: what is left is no fair
+//! sample, so while any has no verdict, nothing is said of chance.
 
 use runner_telling::figures;
 
@@ -17,8 +17,8 @@ pub struct PassRate {
     /// Tests that passed or failed as a whole, both times.
     whole: Pairs,
     shares: Means,
-    /// Cases that wait for a person, before or after.
-    waiting: u64,
+    /// Cases without a verdict, before or after.
+    open: u64,
 }
 
 impl PassRate {
@@ -30,9 +30,9 @@ impl PassRate {
         }
     }
 
-    /// Leaves out a case that waits for a person, before or after.
+    /// Leaves out a case that waits for a person or was not carried out, before or after.
     pub fn leave_out(&mut self) {
-        self.waiting += 1;
+        self.open += 1;
     }
 
     /// How many tests are counted.
@@ -57,12 +57,12 @@ impl PassRate {
             self.shares.change()
         };
         let within = |(low, high): (f64, f64)| (low.max(-1.0), high.min(1.0));
-        (change, interval.filter(|_| self.waiting == 0).map(within))
+        (change, interval.filter(|_| self.open == 0).map(within))
     }
 
     /// How likely a difference at least as large is by chance (two-sided). None: that can't be told.
     pub fn p_value(&self) -> Option<f64> {
-        if self.waiting > 0 {
+        if self.open > 0 {
             None
         } else if self.are_whole() {
             Some(self.whole.p_value())
@@ -82,8 +82,8 @@ impl PassRate {
             Some(p) if self.differs() => told(p),
             Some(_) => "no test came out differently".to_owned(),
             None => {
-                let waiting = figures::counted(self.waiting, "case waits", "cases wait");
-                format!("not told while {waiting} for a person")
+                let open = figures::counted(self.open, "case has", "cases have");
+                format!("not told while {open} no verdict")
             }
         }
     }
@@ -115,10 +115,10 @@ mod tests {
         assert!((change - 0.175).abs() < 1e-12);
         assert!((low - -0.0098).abs() < 1e-3 && (high - 0.2625).abs() < 1e-3);
         assert_eq!(of(&[(1.0, 1.0)]).told(), "no test came out differently");
-        let mut waiting = rate;
-        waiting.leave_out();
-        assert_eq!((waiting.p_value(), waiting.change().1), (None, None));
-        assert_eq!(waiting.told(), "not told while 1 case waits for a person");
+        let mut open = rate;
+        open.leave_out();
+        assert_eq!((open.p_value(), open.change().1), (None, None));
+        assert_eq!(open.told(), "not told while 1 case has no verdict");
         assert_eq!(of(&[]).change(), (0.0, None));
     }
 

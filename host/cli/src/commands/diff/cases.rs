@@ -127,12 +127,12 @@ impl Kind {
     /// How two endings compare, of which one may be of repeats that went both ways.
     pub(super) fn of(before: &Ended, after: &Ended, is_flaky: bool) -> Self {
         let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
-        let waits = waits(before, after);
+        let are_open = are_open(before, after);
         match (passed(before), passed(after)) {
-            (true, false) | (false, true) if !waits && is_flaky => Self::Flaky,
-            (true, false) if !waits => Self::Broke,
-            (false, true) if !waits => Self::Fixed,
-            _ if !waits && before.outcome != after.outcome => Self::Otherwise,
+            (true, false) | (false, true) if !are_open && is_flaky => Self::Flaky,
+            (true, false) if !are_open => Self::Broke,
+            (false, true) if !are_open => Self::Fixed,
+            _ if !are_open && before.outcome != after.outcome => Self::Otherwise,
             _ if (before.score - after.score).abs() > 1e-9 => Self::Score,
             _ if before.output != after.output => Self::Answer,
             _ => Self::Same,
@@ -166,7 +166,7 @@ struct Repeats(HashMap<u64, [bool; 2]>);
 
 impl Repeats {
     fn add(&mut self, ended: &Ended) {
-        if let Some(repeats) = ended.repeats.filter(|_| ended.outcome != Outcome::Waiting) {
+        if let Some(repeats) = ended.repeats.filter(|_| ended.outcome.has_verdict()) {
             let ways = self.0.entry(repeats).or_default();
             ways[usize::from(ended.outcome == Outcome::Passed)] = true;
         }
@@ -246,11 +246,9 @@ fn key(record: &CaseRecord, column: u32) -> CaseKey {
     }
 }
 
-/// Whether one of the two waits for a person: what nobody has judged has no verdict to compare.
-pub(super) fn waits(before: &Ended, after: &Ended) -> bool {
-    [before, after]
-        .iter()
-        .any(|it| it.outcome == Outcome::Waiting)
+/// Whether one of the two has no verdict to compare: it waits for a person, or was not carried out.
+pub(super) fn are_open(before: &Ended, after: &Ended) -> bool {
+    !before.outcome.has_verdict() || !after.outcome.has_verdict()
 }
 
 #[cfg(test)]

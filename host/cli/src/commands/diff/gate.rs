@@ -26,8 +26,8 @@ impl Gate {
     pub(super) fn judge(&self, totals: &Totals) -> Verdict {
         let (broke, cases) = counted(totals);
         if cases == 0 {
-            let why = if totals.columns.iter().any(|it| it.waiting > 0) {
-                "every case that is in both runs waits for a person, so nothing was compared"
+            let why = if totals.columns.iter().any(|it| it.open > 0) {
+                "no case that is in both runs has a verdict in both, so nothing was compared"
             } else {
                 "no case is in both runs, so nothing was compared"
             };
@@ -76,11 +76,14 @@ impl Gate {
 }
 
 /// Cases that broke, and all that are in both runs.
+/// Cases that broke, and those they are a share of: also of those without a verdict, since what has failed is
+/// known at once and what may pass yet is not. None where nothing was compared.
 fn counted(totals: &Totals) -> (u64, u64) {
-    let columns = totals.columns.iter();
-    columns.fold((0, 0), |(broke, cases), sums| {
-        (broke + sums.pairs.worse, cases + sums.pairs.total())
-    })
+    let columns = || totals.columns.iter();
+    let broke = columns().map(|sums| sums.pairs.worse).sum();
+    let compared = columns().any(|sums| sums.pairs.total() > 0);
+    let cases = columns().map(|sums| sums.cases).sum();
+    (broke, if compared { cases } else { 0 })
 }
 
 fn regressed(broke: u64, cases: u64) -> String {
@@ -101,6 +104,7 @@ mod tests {
         let sums = |(worse, both): &(u64, u64)| {
             let mut sums = Sums::default();
             (sums.pairs.worse, sums.pairs.both) = (*worse, *both);
+            sums.cases = worse + both;
             sums
         };
         Totals {
@@ -157,5 +161,9 @@ mod tests {
             let told = (verdict.code, verdict.reason.unwrap_or_default());
             assert_eq!(told, (code, reason.to_owned()), "{most} {columns:?}");
         }
+        // What may pass yet is among those that two are a share of.
+        let mut open = totals(&[(2, 2)]);
+        open.columns[0].cases = 10;
+        assert_eq!(counted(&open), (2, 10));
     }
 }

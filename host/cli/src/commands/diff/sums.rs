@@ -10,17 +10,17 @@ use runner_view::significance::Pairs;
 use runner_view::significance::rate::PassRate;
 use serde_json::{Value, json};
 
-use super::cases::{Ended, waits};
+use super::cases::{Ended, are_open};
 
 /// Sums over the cases of one pair of columns that are in both runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sums {
     /// How many they are.
     pub(super) cases: u64,
-    /// How they ended before and after, but for those that wait for a person.
+    /// How they ended before and after, but for those without a verdict.
     pub(super) pairs: Pairs,
-    /// Those that wait for a person in one of the two runs.
-    pub(super) waiting: u64,
+    /// Those without a verdict in one of the two runs: they wait for a person, or were not carried out.
+    pub(super) open: u64,
     /// Those whose answer came from the cache in one of the two runs.
     pub(super) cached: u64,
     /// Of tests that ran once; those of the others are in `repeats`.
@@ -41,8 +41,8 @@ impl Sums {
         let [was, is] = [passed(before), passed(after)];
         self.cases += 1;
         self.cached += u64::from(before.is_cached || after.is_cached);
-        if waits(before, after) {
-            self.waiting += 1;
+        if are_open(before, after) {
+            self.open += 1;
             self.once.leave_out();
         } else {
             self.pairs.add(was, is);
@@ -50,7 +50,10 @@ impl Sums {
         }
         for (side, ended) in [before, after].into_iter().enumerate() {
             self.score[side] += ended.score;
-            if let Some(cost) = ended.cost {
+        }
+        // What one of the two did not state would make the other the dearer.
+        if let (Some(was), Some(is)) = (before.cost, after.cost) {
+            for (side, cost) in [was, is].into_iter().enumerate() {
                 *self.cost[side].get_or_insert_default() += cost;
             }
         }
@@ -106,7 +109,7 @@ impl Sums {
         let rate = self.rate();
         let (change, interval) = rate.change();
         json!({
-            "cases": cases, "waiting": self.waiting, "cached": self.cached, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
+            "cases": cases, "withoutVerdict": self.open, "cached": self.cached, "broke": self.pairs.worse, "fixed": self.pairs.better, "passed": self.passed(),
             "meanScore": [mean(0), mean(1)], "cost": self.cost,
             "meanLatencyMs": [self.mean_ms(0), self.mean_ms(1)],
             "passRateChange": { "tests": rate.tests(), "change": change, "interval": interval, "pValue": rate.p_value() },
@@ -132,7 +135,7 @@ mod tests {
     use crate::findings::tests::record;
 
     #[test]
-    fn a_test_counts_once_and_what_waits_not_at_all() {
+    fn a_test_counts_once_and_what_has_no_verdict_not_at_all() {
         use Outcome::{Failed, Passed, Waiting};
         let ended = |outcome, group: Option<&str>| {
             let mut record = record(0, 0, outcome, "a");
@@ -144,18 +147,37 @@ mod tests {
             (Passed, Failed, Some("a")),
             (Passed, Passed, Some("a")),
             (Failed, Passed, None),
-            (Passed, Waiting, None),
         ] {
             sums.add(&ended(was, group), &ended(is, group));
         }
+        let told = sums.significance().expect("two moved");
+        assert_eq!(told, "+25.0 points, may be chance, p = 0.795");
+        for open in [Waiting, Outcome::BudgetExceeded] {
+            sums.add(&ended(Passed, None), &ended(open, None));
+        }
         let rate = sums.rate();
-        assert_eq!((sums.cases, sums.waiting, rate.tests()), (4, 1, 2));
+        assert_eq!((sums.cases, sums.open, rate.tests()), (5, 2, 2));
         assert_eq!((sums.pairs.worse, sums.pairs.better), (1, 1));
         // By hand: half of one test lost, all of the other won.
         assert!((rate.change().0 - 0.25).abs() < 1e-12);
         let told = sums.significance().expect("two moved");
-        assert_eq!(told, "+25.0 points, may be chance, p = 0.795");
+        assert_eq!(told, "+25.0 points, not told while 2 cases have no verdict");
     }
+
+    #[test]
+    fn cost_is_of_cases_that_both_runs_know_it_of() {
+        let ended = |cost| {
+            let mut record = record(0, 0, Outcome::Passed, "a");
+            record.cost = cost;
+            Ended::of(&record, None)
+        };
+        let mut sums = Sums::default();
+        for (was, is) in [(Some(1.0), Some(1.5)), (Some(2.0), None), (None, Some(4.0))] {
+            sums.add(&ended(was), &ended(is));
+        }
+        assert_eq!(sums.cost, [Some(1.0), Some(1.5)]);
+    }
+
     #[test]
     fn what_the_cache_had_says_nothing_of_latency() {
         let ended = |latency_ms, cached| {

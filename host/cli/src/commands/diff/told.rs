@@ -268,17 +268,18 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
 fn left_out(totals: &Totals) -> String {
     let sum = |of: fn(&Sums) -> u64| totals.columns.iter().map(of).sum::<u64>();
     let mut text = String::new();
-    match sum(|it| it.waiting) {
-        0 => {}
-        1 => text
-            .push_str("\n1 case waits for a person's verdict, and is neither broke nor fixed.\n"),
-        more => {
-            let more = figures::count(more);
-            let _ = writeln!(
-                text,
-                "\n{more} cases wait for a person's verdict, and are neither broke nor fixed."
-            );
-        }
+    if let open @ 1.. = sum(|it| it.open) {
+        let (open, are) = match open {
+            1 => (
+                "1 case".to_owned(),
+                "waits for a person or was not run, and is",
+            ),
+            _ => (
+                figures::count(open) + " cases",
+                "wait for a person or were not run, and are",
+            ),
+        };
+        let _ = writeln!(text, "\n{open} {are} neither broke nor fixed.");
     }
     if let cached @ 1.. = sum(|it| it.cached) {
         let cached = figures::counted(cached, "answer", "answers");

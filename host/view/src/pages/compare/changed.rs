@@ -44,7 +44,10 @@ pub(super) fn section(
                 p.hint { "And others: " code { "runner diff " (line(&sides.before.id)) " " (line(&sides.after.id)) } }
             }
             @if comparison.tested > 0 { p { (figures::counted(comparison.tested, "case has", "cases have")) " other assertions or options." } }
-            @if changes.told.is_empty() && comparison.tested == 0 { p.hint { "Nothing: prompts, providers, plugins, judges and tests are the same." } }
+            @if changes.told.is_empty() && comparison.tested == 0 {
+                @let tests = if comparison.only_before + comparison.only_after > 0 { "the tests that are in both" } else { "tests" };
+                p.hint { "Nothing: prompts, providers, plugins, judges and " (tests) " are the same." }
+            }
         }
     })
 }

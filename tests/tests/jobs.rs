@@ -164,6 +164,23 @@ fn a_summary_says_what_is_worse_than_in_an_earlier_run() {
     let exported = first.again().args(export).finish();
     exported.expect_code(0);
     assert_eq!(exported.read("again.md"), summary);
+    // Tests that are gone broke nothing, and are not gone without a word.
+    let fewer = "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { other: 1 } }]\n";
+    let line = [
+        "eval",
+        "--no-table",
+        "-o",
+        "fewer.md",
+        "--baseline",
+        &before,
+    ];
+    let fewer = first.again().config(fewer).args(line).finish();
+    let gone = format!("of <code>{before}</code> are not in this run.</b></p>");
+    assert!(
+        fewer.read("fewer.md").contains(&gone),
+        "{}",
+        fewer.read("fewer.md")
+    );
     let refused = first
         .again()
         .args(["eval", "--baseline", "nothing"])

@@ -112,6 +112,7 @@ pub(super) fn against(
         significance: told::significances(&totals),
         examples,
         repeats_apart: totals.repeats_apart(),
+        gone: totals.gone(),
         ..Against::default()
     };
     for sums in &totals.columns {
@@ -157,6 +158,11 @@ struct Totals {
 }
 
 impl Totals {
+    /// Cases of the earlier run that the later one has not, but for repeats of those it has.
+    fn gone(&self) -> u64 {
+        self.only_before.iter().filter(|it| !it.is_repeat).count() as u64
+    }
+
     /// Cases of one run only that repeat a test: the other run, which repeated it less often, has nothing that they are
     /// compared with.
     fn repeats_apart(&self) -> u64 {

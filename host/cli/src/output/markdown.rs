@@ -48,6 +48,8 @@ pub(crate) struct Against {
     pub(crate) fixed: u64,
     /// Cases of one of the runs only, since the other repeated their tests less often.
     pub(crate) repeats_apart: u64,
+    /// Cases of the earlier run whose tests or columns are not in the later one.
+    pub(crate) gone: u64,
     /// By the number of a column, what its change may be, where it has one.
     pub(crate) significance: Vec<String>,
     /// The first that broke: what they are, and why.
@@ -210,6 +212,14 @@ fn compared(text: &mut String, against: &Against) {
         text,
         "\n#### Regressions\n\n<p>Of {cases} that are also in {run}, <b>{broke} passed before but not now</b>; {fixed} pass now.</p>"
     );
+    if against.gone > 0 {
+        let gone = figures::counted(against.gone, "case", "cases");
+        let verb = if against.gone == 1 { "is" } else { "are" };
+        let _ = writeln!(
+            text,
+            "\n<p><b>{gone} of {run} {verb} not in this run.</b></p>"
+        );
+    }
     if against.repeats_apart > 0 {
         let apart = figures::counted(against.repeats_apart, "repeat is", "repeats are");
         let _ = writeln!(

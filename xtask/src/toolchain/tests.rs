@@ -46,8 +46,8 @@ fn no_path_of_this_machine_reaches_a_component() {
     let flags = flags.to_string_lossy();
     let flags: Vec<&str> = flags.split('\u{1f}').collect();
     assert_eq!(
-        flags[1],
+        flags[2],
         "--remap-path-prefix=/toolchain/lib/rustlib/src/rust=/rust"
     );
-    assert_eq!(flags[2], "--remap-path-prefix=/home/me/my clone=/runner");
+    assert_eq!(flags[3], "--remap-path-prefix=/home/me/my clone=/runner");
 }

@@ -24,6 +24,8 @@ pub(crate) struct Tally {
     scored: u64,
     /// US dollars that were paid, where any is known.
     pub(crate) cost: Option<f64>,
+    /// Cases that were answered at a cost that nobody states.
+    unpriced: u64,
     /// The part of them that grading took.
     pub(crate) grading: f64,
     /// What the cache saved beyond them.
@@ -48,6 +50,7 @@ impl Default for Tally {
             score: 0.0,
             scored: 0,
             cost: None,
+            unpriced: 0,
             grading: 0.0,
             saved: 0.0,
             input_tokens: 0,
@@ -87,8 +90,9 @@ impl Tally {
             self.score += figure.score;
             self.scored += 1;
         }
-        if let Some(cost) = figure.cost_usd {
-            *self.cost.get_or_insert(0.0) += cost;
+        match figure.cost_usd {
+            Some(cost) => *self.cost.get_or_insert(0.0) += cost,
+            None => self.unpriced += u64::from(is_run && figure.outcome != Outcome::Error),
         }
         self.grading += figure.grading_usd.unwrap_or_default();
         self.saved += figure.saved_usd.unwrap_or_default();
@@ -123,11 +127,18 @@ impl Tally {
         self.of_outcome(Outcome::BudgetExceeded) + self.of_outcome(Outcome::Cancelled)
     }
 
-    /// What there is to say of the cost beside it: how much of it was for grading, what the cache saved.
+    /// What there is to say of the cost beside it: whose is not in it, how much of it was for grading, what the cache
+    /// saved.
     pub(crate) fn cost_parts(&self) -> impl Iterator<Item = String> {
         let parts = [(self.grading, "for grading"), (self.saved, "saved")];
         let known = parts.into_iter().filter(|(usd, _)| *usd > 0.0);
-        known.map(|(usd, what)| format!("{} {what}", figures::dollars(usd)))
+        let known = known.map(|(usd, what)| format!("{} {what}", figures::dollars(usd)));
+        let is_part = self.cost.is_some() && self.unpriced > 0;
+        let lacks = is_part.then(|| {
+            let lacks = figures::counted(self.unpriced, "case", "cases");
+            format!("without {lacks} of no known price")
+        });
+        lacks.into_iter().chain(known)
     }
 
     /// Mean of the scores.

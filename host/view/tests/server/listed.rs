@@ -1,6 +1,6 @@
 //! The list of runs: what is ticked in it, what is counted in it, and what it lets do.
 
-use runner_store::Outcome;
+use runner_store::{Outcome, Row};
 
 use super::served::{Served, new_run, row};
 
@@ -52,6 +52,32 @@ fn a_run_with_one_column_is_compared_with_another_run() {
     ] {
         assert!(page.contains(part), "{part} in {page}");
     }
+}
+
+#[test]
+fn a_sum_of_costs_says_whose_is_not_in_it() {
+    let served = Served::new();
+    let writer = served.store.begin_run(new_run("run-3", 3)).unwrap();
+    writer.push(row("run-3", 0, 0, Outcome::Passed)).unwrap();
+    let unpriced = Row {
+        cost_usd: None,
+        ..row("run-3", 0, 1, Outcome::Failed)
+    };
+    writer.push(unpriced).unwrap();
+    let failed = Row {
+        cost_usd: None,
+        ..row("run-3", 1, 0, Outcome::Error)
+    };
+    writer.push(failed).unwrap();
+    drop(writer);
+    let page = served.get("/runs/run-3");
+    let told = "$0.001000<small>without 1 case of no known price</small></td>";
+    assert_eq!(
+        page.matches(told).count(),
+        1,
+        "in the sum, and in no column: {page}"
+    );
+    assert!(!served.get("/runs/run-1").contains("no known price"));
 }
 
 #[test]

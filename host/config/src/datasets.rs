@@ -74,14 +74,16 @@ impl Dataset {
         let mut given: Map<String, Value> = Map::new();
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             if !["config", "subset", "split", "limit"].contains(&&*key) {
-                return Err(format!("'{key}' is none of config, split and limit"));
+                return Err(format!(
+                    "has '{key}', which is none of config, split and limit"
+                ));
             }
             given.insert(key.into_owned(), value.into());
         }
         let text = |key: &str| given.get(key).and_then(Value::as_str);
         let limit = text("limit").map(|limit| {
             let limit: Option<u64> = limit.parse().ok().filter(|limit| *limit > 0);
-            limit.ok_or_else(|| "`limit` must be a number of rows, from 1".to_owned())
+            limit.ok_or_else(|| "has a `limit` that is no number of rows, from 1".to_owned())
         });
         Ok(Self {
             name: name.to_owned(),

@@ -69,7 +69,8 @@ fn what_is_wrong_is_said_where_it_stands() {
     let mut unreachable = folder(ADDRESS, &[]);
     unreachable.rows = None;
     let no_name = folder("huggingface://models/a", &[]);
-    let problems = [unreachable, no_name].map(|folder| folder.problems());
+    let misspelt = folder("huggingface://datasets/a/b?splitt=x", &[]);
+    let problems = [unreachable, no_name, misspelt].map(|folder| folder.problems());
     let at = "promptfooconfig.yaml:3:8: tests:";
     let expected = [
         format!(
@@ -77,6 +78,9 @@ fn what_is_wrong_is_said_where_it_stands() {
         ),
         format!(
             "{at} 'huggingface://models/a' names no data set\nhelp: huggingface://datasets/OWNER/NAME?config=default&split=test&limit=100"
+        ),
+        format!(
+            "{at} 'huggingface://datasets/a/b?splitt=x' has 'splitt', which is none of config, split and limit\nhelp: huggingface://datasets/OWNER/NAME?config=default&split=test&limit=100"
         ),
     ];
     assert_eq!(problems.concat(), expected);

@@ -56,15 +56,7 @@ fn body_of(knobs: &Knobs, id: &str, request: &Request) -> Result<Value, Error> {
     body.insert("thread".to_owned(), json!({ "messages": turns }));
     body.insert("stream".to_owned(), json!(true));
     body::sampling(&mut body, "seed", "max_completion_tokens", request);
-    if let Some(schema) = &request.response_schema_json {
-        let schema: Value = json::read("response schema", schema)?;
-        let format = json!({ "name": "answer", "schema": schema });
-        let format = json!({ "type": "json_schema", "json_schema": format });
-        body.insert("response_format".to_owned(), format);
-    }
-    if let Some(tools) = &request.tools_json {
-        body.insert("tools".to_owned(), json::read("tools", tools)?);
-    }
+    body::form_and_tools(&mut body, request)?;
     Ok(Value::Object(body))
 }
 

@@ -4,7 +4,7 @@
 //! [`Dialect`], not branches in the code that writes and reads.
 
 use runner_plugin::http::Response;
-use runner_plugin::json::{self, Map, Value, json};
+use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Completion, Error, Request};
 
 use crate::knobs::Knobs;
@@ -109,15 +109,7 @@ fn body_of(
     }
     let limit = (dialect.token_limit)(model, &knobs.body);
     body::sampling(&mut body, dialect.seed, limit, request);
-    if let Some(schema) = &request.response_schema_json {
-        let schema: Value = json::read("response schema", schema)?;
-        let format = json!({ "name": "answer", "schema": schema });
-        let format = json!({ "type": "json_schema", "json_schema": format });
-        body.insert("response_format".to_owned(), format);
-    }
-    if let Some(tools) = &request.tools_json {
-        body.insert("tools".to_owned(), json::read("tools", tools)?);
-    }
+    body::form_and_tools(&mut body, request)?;
     Ok(Value::Object(body))
 }
 

@@ -129,3 +129,20 @@ fn what_code_makes_of_a_document_calls_no_filter_that_runs_outside_the_sandbox()
         "{output}"
     );
 }
+
+#[test]
+fn a_hook_that_makes_no_text_takes_no_filter_from_the_config() {
+    let finished = trusted()
+        .file("slurp.mjs", "import fs from 'node:fs';\nexport default (name) => fs.readFileSync(name, 'utf8').trim();\n")
+        .file("greet.txt", "hello")
+        .file("doc.txt", "hello")
+        .file("h.js", "exports.beforeEach = (context) => { context.test.metadata = { seen: true }; return context; };\n")
+        .config(
+            "prompts: ['{{d}}']\nproviders: [echo]\nextensions: [file://h.js:beforeEach]\n\
+             nunjucksFilters: { slurp: file://slurp.mjs }\n\
+             tests: [{ vars: { d: file://doc.txt }, assert: [{ type: equals, value: \"{{ 'greet.txt' | slurp }}\" }] }]\n",
+        )
+        .args(["eval", "-o", "out.json", "--no-table"])
+        .finish();
+    finished.expect_code(0);
+}

@@ -144,10 +144,12 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
                     options,
                     case.has_others_words,
                 )?;
+                case.made_anew();
             }
             ("assert", Value::Array(list)) => {
                 let checks = Arc::make_mut(&mut test.assertions);
                 assertions(checks, list, case.has_others_words)?;
+                case.made_anew();
             }
             _ => return Err(fixed(&key)),
         }
@@ -156,7 +158,6 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
         }
     }
     case.test = Arc::new(test);
-    case.made_anew();
     Ok(())
 }
 

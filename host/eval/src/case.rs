@@ -24,7 +24,6 @@ use crate::around::{self, hooks};
 use crate::assertions::{Grades, Subject, grade_all};
 use crate::call::{CallScope, Meter, WorkLimit, input_of};
 use crate::context::RunContext;
-use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, Graded, aggregate};
 use crate::human;
@@ -251,10 +250,7 @@ async fn render_call_grade(
         scope.memory.add(memory::of_values([&output]));
         answer.replace_output(output);
     }
-    if scope.context.asking.read(case.id) {
-        let (id, stage) = (case.id, Stage::Parsing);
-        scope.context.emit(Event::Question { id, stage });
-    }
+    scope.context.asking.read(case.id);
     let subject = Subject {
         case,
         request,

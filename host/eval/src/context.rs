@@ -9,6 +9,7 @@ use runner_gateway::{BudgetLedger, Gateway, Masker};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use crate::asking::Asking;
 use crate::called::CalledPlugin;
 use crate::data_rows::DataRows;
 use crate::event::{Event, LogRoom};
@@ -17,7 +18,6 @@ use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target, Trust};
 use crate::programs::Programs;
 use crate::providers::{ProviderNumber, Providers};
-use crate::question::asking::Asking;
 use crate::script::Hooks;
 use crate::summary::End;
 

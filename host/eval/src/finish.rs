@@ -19,7 +19,6 @@ use crate::case;
 use crate::comparison::ask::{ComparedAnswers, compare, verdict as said_of};
 use crate::comparison::verdict::{self, Verdict};
 use crate::context::RunContext;
-use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::identity::Identities;
 use crate::masking::{masked, masked_question};
@@ -130,9 +129,8 @@ pub(crate) async fn run_case(
 /// Tells that a question waits for its turn.
 fn announce(context: &RunContext, case: &Case) {
     if let Some(question) = &case.test.question {
-        context.asking.begin(case.id);
-        let stage = Stage::Queued(masked_question(question, &context.masker));
-        context.emit(Event::Question { id: case.id, stage });
+        let question = masked_question(question, &context.masker);
+        context.asking.begin(case.id, question);
     }
 }
 

@@ -11,7 +11,7 @@
 //! | `ahead`, `syntax` | code that runs before there is a run: what makes tests, `beforeAll`; and which texts of code are no programs |
 //! | `programs`, `erased` | code that runs outside the sandbox: what each process is started as, and its TypeScript as JavaScript |
 //! | `providers` | numbers for the providers of a run, so that slots and memory can be shared out among them |
-//! | `context` | what all cases of a run share |
+//! | `context`, `asking` | what all cases of a run share; how far the question of each is |
 //! | `call`, `called` | one call of a component, what the component may ask of the host meanwhile, and what it used |
 //! | `around` | the code of the config that is called around a case and a run |
 //! | `case`, `assertions` | the life of one case: render, call, grade |
@@ -46,6 +46,7 @@ mod ahead;
 mod answer;
 mod around;
 mod aside;
+mod asking;
 mod assertions;
 pub mod beginning;
 mod call;

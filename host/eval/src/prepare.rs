@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use runner_config::plan::{JudgeId, Plan};
 use runner_gateway::{
-    BudgetLedger, ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway,
-    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, QuotaPlace, Secret, Settings,
+    BudgetLedger, ClientSettings, DEFAULT_TIMEOUT, DiskCache, Exchanges, Gateway, LaneNotice,
+    LaneStanding, Masker, Notice, Observer, Origin, QuotaPlace, Secret, Settings,
 };
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use crate::aside::aside;
+use crate::asking::Asking;
 use crate::beginning::Beginning;
 use crate::call::case;
 use crate::called::CalledPlugin;
@@ -22,13 +23,12 @@ use crate::context::{self, RunContext};
 use crate::data_rows::DataRows;
 use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
-use crate::event::{Consumer, Event, LogRoom, Stage};
+use crate::event::{Consumer, Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
 use crate::plugins::{AllLanes, BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::programs::Programs;
 use crate::providers::Providers;
-use crate::question::asking::Asking;
 use crate::recorder::Recorder;
 use crate::resume::{Resumed, reopen};
 use crate::run::{Interrupts, Loop, Outlets};
@@ -224,8 +224,13 @@ impl Settled {
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
         let (writer, resumed, identities) = unless_interrupted(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
-        let (asking, kept) = (Arc::default(), (exchanges, cache, quotas));
-        let news = News::new(&plan, &sender, &asking);
+        let asks = plan.tests.models().any(|test| test.question.is_some());
+        let asking = Arc::new(Asking::new(sender.clone(), asks));
+        let kept = (exchanges, cache, quotas);
+        let news = News {
+            events: sender.clone(),
+            asking: asking.clone(),
+        };
         let providers = Providers::of(&plan.columns, plan.judges.len());
         let memory = Memory::of(context::are_several(&targets.columns, &providers));
         let context = Arc::new(RunContext {
@@ -339,41 +344,12 @@ async fn unless_interrupted(
 /// Passes the lanes' news on to the event stream.
 struct News {
     events: UnboundedSender<Event>,
-    /// Whether the run asks questions, of which every stage is told.
-    asks: bool,
     asking: Arc<Asking>,
-}
-
-impl News {
-    fn new(plan: &Plan, events: &UnboundedSender<Event>, asking: &Arc<Asking>) -> Self {
-        Self {
-            events: events.clone(),
-            asks: plan.tests.models().any(|test| test.question.is_some()),
-            asking: asking.clone(),
-        }
-    }
 }
 
 impl Observer for News {
     fn observe(&self, notice: &Notice<'_>) {
-        if !self.asks {
-            return;
-        }
-        let id = case(notice.tag);
-        if !self.asking.is_open(id) {
-            return;
-        }
-        let tell = |stage| drop(self.events.send(Event::Question { id, stage }));
-        match notice.event {
-            Moment::Remembered => tell(Stage::Remembered),
-            // A lane lets nothing go without its leases, and what it lets go is sent at once.
-            Moment::AttemptStarted { attempt } => {
-                self.asking.sent(id);
-                tell(Stage::Reserved { attempt });
-                tell(Stage::Running { attempt });
-            }
-            Moment::AttemptFinished { .. } => {}
-        }
+        self.asking.observe(case(notice.tag), &notice.event);
     }
 
     fn lane(&self, notice: LaneNotice) {

@@ -18,8 +18,6 @@ use crate::record::{
     CaseRecord, ComponentRecord, Conclusion, Outcome, QuestionEnd, QuestionRecord, RunFault,
 };
 
-pub(crate) mod asking;
-
 /// The assertion type that reads answers.
 const ANSWER: &str = "answer";
 
@@ -271,4 +269,4 @@ impl Tasks {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

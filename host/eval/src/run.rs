@@ -17,18 +17,18 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::asking;
 use crate::call::CallScope;
 use crate::case;
 use crate::context::RunContext;
 use crate::error::RunError;
-use crate::event::{Event, RunHead, Stage};
+use crate::event::{Event, RunHead};
 use crate::finish::{
     CaseEnd, ComparedRow, Finished, Uncompared, compared, compared_in_vain, conclude, run_case,
     uncompared,
 };
 use crate::memory::{Account, Made};
 use crate::planned::PlannedCase;
-use crate::record::QuestionEnd;
 use crate::resume::Resumed;
 use crate::state::{self, Bounds, Ended, Given, Planned, RunState, grace};
 use crate::summary::{End, Summary, Tally};
@@ -362,7 +362,7 @@ impl Loop {
             (Some(finished), _) => self.finished(finished, end.memory),
             // It has no row, so that it is asked when the run goes on; for whoever watches it ends.
             (None, _) if end.leaves_question => {
-                self.stage(id, Stage::Ended(QuestionEnd::RuntimeError));
+                self.emit(&asking::left_open(id));
             }
             (None, _) => {}
         }
@@ -414,8 +414,8 @@ impl Loop {
     /// Hands what waits to the store, and tells of each result that it takes.
     fn hand_over(&mut self) {
         while let Some(record) = self.outlets.recorder.hand_over() {
-            if let Some(question) = &record.question {
-                self.stage(record.case_id(), Stage::Ended(question.end()));
+            if let Some(last) = asking::ended(&record) {
+                self.emit(&last);
             }
             self.emit(&Event::CaseFinished(record));
         }
@@ -453,10 +453,6 @@ impl Loop {
     fn hear(&mut self, event: &Event) {
         self.emit(event);
         self.context.heard(event);
-    }
-
-    fn stage(&mut self, id: CaseId, stage: Stage) {
-        self.emit(&Event::Question { id, stage });
     }
 
     fn emit(&mut self, event: &Event) {

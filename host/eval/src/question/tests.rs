@@ -8,7 +8,7 @@ use super::*;
 use crate::record::samples::record;
 use crate::record::{GraderUsage, GradingRecord};
 
-fn question(most: Option<u64>) -> Question {
+pub(crate) fn question(most: Option<u64>) -> Question {
     Question {
         task: "t".into(),
         index: 3,

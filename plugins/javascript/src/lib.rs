@@ -16,6 +16,7 @@
 
 mod call;
 mod clock;
+mod collation;
 mod context;
 mod erase;
 mod failure;

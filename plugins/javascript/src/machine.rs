@@ -14,7 +14,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::call::Call;
 use crate::context::eval;
-use crate::{clock, modules, web};
+use crate::{clock, collation, modules, web};
 
 /// The files of the prelude in their order: later ones build on earlier ones.
 const PRELUDE: [&str; 6] = [
@@ -103,6 +103,7 @@ fn prelude(ctx: &Ctx<'_>) -> Result<()> {
     host.set("encode", Func::from(web::encode))?;
     host.set("decode", Func::from(web::decode))?;
     host.set("url", Func::from(web::url))?;
+    host.set("collate", Func::from(collation::collate))?;
     host.set("graphemes", Func::from(graphemes))?;
     host.set("now", Func::from(clock::now_ms))?;
     host.set("advance", Func::from(clock::advance))?;

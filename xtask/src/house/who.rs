@@ -151,7 +151,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 20] = [
+const FOR_PLUGINS: [(&str, &str); 22] = [
     ("serde", "typed JSON"),
     ("base64", "the bytes of `plugins/documents`"),
     ("pdf-extract", "PDF files"),
@@ -173,6 +173,8 @@ const FOR_PLUGINS: [(&str, &str); 20] = [
     ("oxc_syntax", "TypeScript in `plugins/javascript`"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),
+    ("icu_collator", "`Intl.Collator` of `plugins/javascript`"),
+    ("icu_locale_core", "`Intl.Collator` of `plugins/javascript`"),
     (
         "unicode-segmentation",
         "`Intl.Segmenter` of `plugins/javascript`",

@@ -1,5 +1,5 @@
 // The locale's part of the language, which the engine has not: `toLocaleString` and its kin,
-// `localeCompare`, `Intl`. Only en-US, and dates in UTC; graphemes. Whatever else is asked for is refused by
+// `Intl`. Only en-US, and dates in UTC; graphemes. Whatever else is asked for is refused by
 // name: a form that differs from Node's would be a wrong verdict that nobody sees.
 (function (host) {
   "use strict";
@@ -393,5 +393,5 @@
   }
   Object.defineProperty(Intl, Symbol.toStringTag, { value: "Intl", configurable: true });
   define(globalThis, "Intl", Intl);
-  Object.assign(host, { english, option, taken, locales });
+  Object.assign(host, { option, taken });
 })

@@ -18,14 +18,17 @@ if [[ -n $SHA256 ]] && ! sha256sum --check --quiet - <<<"$SHA256  $work/archive.
     echo "::error::the archive is not the one that sha256 names"
     exit 2
 fi
+# The cache of GitHub finds an entry again by the paths in it: the home has the same one in every job.
+home=$RUNNER_TEMP/runner-home
+mkdir -p "$home"
 mkdir "$work/program" "$work/results"
 tar -xzf "$work/archive.tar.gz" -C "$work/program" --strip-components=1
 "$work/program/runner" --version
 {
     echo "program=$work/program/runner"
-    echo "home=$work/home"
+    echo "home=$home"
     echo "results=$work/results/results.json"
     echo "page=$work/results/results.html"
 } >>"$GITHUB_OUTPUT"
 echo "$work/program" >>"$GITHUB_PATH"
-echo "RUNNER_HOME=$work/home" >>"$GITHUB_ENV"
+echo "RUNNER_HOME=$home" >>"$GITHUB_ENV"

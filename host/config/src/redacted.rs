@@ -13,6 +13,9 @@ use crate::template::{Piece, is_plain, pieces};
 /// What stands in a value's place.
 pub(crate) const HIDDEN: &str = "[hidden]";
 
+/// What the first line of a private key in PEM ends with, of whatever kind.
+const PRIVATE_KEY: &str = "PRIVATE KEY-----";
+
 /// Ends of names (lower case, without `_` and `-`) of keys that hold secrets.
 const SECRET_ENDS: [&str; 11] = [
     "accesskey",
@@ -95,6 +98,26 @@ pub(crate) fn redacted(mut config: Value) -> Value {
     config
 }
 
+/// The texts of `before` that differ in `after`, which was made of it by leaving out.
+pub(crate) fn left_out(before: &Value, after: &Value) -> Vec<String> {
+    match (before, after) {
+        (Value::String(text), Value::String(shown)) if text != shown => vec![text.clone()],
+        (Value::Array(before), Value::Array(after)) => {
+            let pairs = before.iter().zip(after);
+            pairs
+                .flat_map(|(before, after)| left_out(before, after))
+                .collect()
+        }
+        (Value::Object(before), Value::Object(after)) => {
+            let pairs = before.iter().zip(after.values());
+            pairs
+                .flat_map(|((_, before), after)| left_out(before, after))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// A provider, or a part of its config, without values that look like secrets.
 pub fn redacted_provider(mut provider: Value) -> Value {
     hide(&mut provider, Standing::in_provider());
@@ -150,6 +173,9 @@ fn hide(value: &mut Value, around: Standing) {
                 Some(TextOf::Request) => without_secrets_of_request(text),
                 Some(TextOf::Body) | None => without_secrets_of_body(text),
             };
+        }
+        Value::String(text) if around.in_provider && text.contains(PRIVATE_KEY) => {
+            HIDDEN.clone_into(text);
         }
         Value::String(text) if around.in_provider => {
             if let Some(shown) = without_secrets_of_address(text) {

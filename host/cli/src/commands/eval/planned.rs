@@ -271,6 +271,8 @@ fn tried(
     let sandbox = sandbox(instances, setting)?;
     let sources = sources(&config, &request.files_read, means.plugins, setting)?;
     let lock = lock::LockEntry::of(&config.files, &request.cwd);
+    let masker = &masker_of(&config, masker, setting);
+    let write = |line: &str| write(&masker.mask(line));
     let loaded = PluginSet::load(&sandbox, sources);
     let (plugins, warnings) = loaded.map_err(|errors| unusable(errors, &config))?;
     warn(said, warnings);
@@ -402,6 +404,16 @@ pub(super) fn masker(setting: &Setting) -> Masker {
     let secrets = env.filter(|(name, _)| runner_config::is_secret_variable(name));
     let secrets: Vec<Secret> = secrets.map(|(_, value)| Secret::new(value)).collect();
     Masker::new(&secrets)
+}
+
+/// Hides also what stands in the config where a secret does, if its code may say what it is given.
+fn masker_of(config: &Config, masker: &Masker, setting: &Setting) -> Masker {
+    if !setting.verbose {
+        return masker.clone();
+    }
+    let written = config.written_secrets().into_iter().map(Secret::new);
+    let written: Vec<Secret> = written.collect();
+    Masker::union([masker, &Masker::new(&written)])
 }
 
 fn warn(said: &RefCell<Vec<Said>>, warnings: impl IntoIterator<Item: ToString>) {

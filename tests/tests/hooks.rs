@@ -233,3 +233,57 @@ fn a_hook_names_no_file_beside_rows_of_another_folder() {
     assert!(!finished.told().contains("private"), "{}", finished.told());
     assert!(finished.stderr.contains("notes.txt"), "{}", finished.told());
 }
+
+#[test]
+fn what_a_config_writes_as_a_key_stands_in_no_line_of_its_code() {
+    let config = json!({
+        "prompts": ["p"],
+        "providers": [{ "id": "echo" }, { "id": "https", "config": {
+            "url": "http://127.0.0.1:9/", "body": "{{prompt}}",
+            "headers": { "Authorization": "Bearer literal-key-1" },
+        } }],
+        "env": { "A_KEY": "literal-key-2" },
+        "extensions": ["file://says.js:beforeAll"],
+    });
+    let says =
+        "module.exports = { beforeAll: (context) => { console.log(JSON.stringify(context)); } };";
+    let finished = Run::new()
+        .config(&config.to_string())
+        .file("says.js", says)
+        .args(["eval", "-v", "--filter-providers", "echo"])
+        .finish();
+    finished.expect_code(0);
+    assert!(
+        finished.stderr.contains("the config's code: {"),
+        "{}",
+        finished.stderr
+    );
+    assert!(
+        !finished.stderr.contains("literal-key"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn beside_the_words_of_data_a_prompt_s_function_sets_what_it_names() {
+    let evaluated = |function: &str, tests: &str| {
+        Run::new()
+            .config(&format!("prompts: [file://prompt.js]\nproviders: [echo]\ntests: {tests}\n"))
+            .file("prompt.js", format!("module.exports = ({{ vars }}) => {function};"))
+            .file("rows.jsonl", r#"{ "vars": { "m": { "prompt": "hi", "config": { "model": "big", "temperature": 1 } } } }"#)
+            .args(["eval"])
+            .finish()
+    };
+    let rows = "file://rows.jsonl";
+    let passed_on = evaluated("vars.m", rows);
+    passed_on.expect_code(100);
+    assert_snapshot!(passed_on.told());
+    evaluated(
+        "({ prompt: 'hi', config: { model: vars.m.config.model } })",
+        rows,
+    )
+    .expect_code(0);
+    evaluated("({ ...vars.m, config: { temperature: 0 } })", rows).expect_code(0);
+    evaluated("vars.m", "[{ path: file://rows.jsonl, trust: config }]").expect_code(0);
+}

@@ -4,6 +4,7 @@
 //! Each of these makes something of the case. What goes wrong in it is an error of the row,
 //! which keeps what it had; only a scoring function fails as a grade does.
 
+use runner_config::is_of_the_answer;
 use runner_config::plan::{Case, Rendered, Script};
 use runner_sandbox::abi::CallContext;
 use serde::Serialize;
@@ -177,11 +178,25 @@ pub(crate) async fn rendered(
             let arguments = [argument("context", prompt_context(case))];
             let given = scope.make(script, &arguments, identity).await?;
             let made = made::prompt(given).map_err(|why| failure(script, &why))?;
+            let mut options = made.config.keys().filter(|_| case.has_others_words);
+            if let Some(passed_on) =
+                options.find(|key| !is_of_the_answer(key) && !script.names(key))
+            {
+                return Err(failure(script, &not_its_own(passed_on)));
+            }
             let render = |case: &Case| case.render_made(&made);
             scope.filled(case, identity, render).await?
         }
     };
     rendered.map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))
+}
+
+/// Why an option is refused that a prompt's function gives without naming it: it may be a row's.
+fn not_its_own(option: &str) -> String {
+    format!(
+        "the code gives the option `{option}`, which stands nowhere in it: beside the words of data it sets only what it names; \
+         name it there, or vouch for the file, `tests: {{ path: …, trust: config }}`"
+    )
 }
 
 /// Returns the output after the provider's `transform` and the test's, in this order; `None` if neither

@@ -96,6 +96,18 @@ impl Script {
         }
     }
 
+    /// Whether a name stands in one of its texts as a word of its own.
+    pub fn names(&self, name: &str) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        self.sources().any(|source| {
+            source.match_indices(name).any(|(at, _)| {
+                let before = source[..at].chars().next_back();
+                let after = source[at + name.len()..].chars().next();
+                !before.into_iter().chain(after).any(is_part)
+            })
+        })
+    }
+
     /// Every text of it: what a search for a word has to look through.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
         let (inline, files) = match &self.code {

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 
 use crate::answer::{Answer, Delivery, completion};
 
+mod encrypted;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +34,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// The server. It stops when it is dropped.
 pub struct ModelApi {
     address: SocketAddr,
+    scheme: &'static str,
     shared: Arc<Shared>,
     runtime: Option<Runtime>,
 }
@@ -97,6 +99,21 @@ impl std::error::Error for Closed {}
 impl ModelApi {
     /// Starts a server on a free port.
     pub fn start() -> Self {
+        Self::started("http", |listener, shared| async move {
+            loop {
+                // A connection that fails while it is accepted is the client's to notice.
+                if let Ok((stream, _)) = listener.accept().await {
+                    tokio::spawn(serve(stream, Arc::clone(&shared)));
+                }
+            }
+        })
+    }
+
+    /// Starts what accepts connections of this scheme on a free port.
+    fn started<A>(scheme: &'static str, accept: impl FnOnce(TcpListener, Arc<Shared>) -> A) -> Self
+    where
+        A: Future<Output = ()> + Send + 'static,
+    {
         let runtime = Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("model-api")
@@ -118,6 +135,7 @@ impl ModelApi {
         runtime.spawn(accept(listener, Arc::clone(&shared)));
         Self {
             address,
+            scheme,
             shared,
             runtime: Some(runtime),
         }
@@ -125,7 +143,7 @@ impl ModelApi {
 
     /// Scheme, host and port, without a slash at the end.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", self.scheme, self.address)
     }
 
     /// The port.
@@ -291,20 +309,8 @@ fn listen() -> std::io::Result<TcpListener> {
     socket.listen(4096)
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    loop {
-        // A connection that fails while it is accepted is the client's to notice.
-        if let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(serve(stream, Arc::clone(&shared)));
-        }
-    }
-}
-
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
-    let service = service_fn(move |request| {
-        let shared = Arc::clone(&shared);
-        async move { respond(&shared, request).await.ok_or(Closed) }
-    });
+    let service = service_fn(|request| async { respond(&shared, request).await.ok_or(Closed) });
     let mut connection =
         hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     // How a connection ends is the script's doing or the client's; without its lingering

@@ -16,6 +16,7 @@ mod crash;
 mod datasets;
 mod dry_run;
 mod edges;
+mod encrypted;
 mod files;
 mod gateway_secrets;
 mod generators;

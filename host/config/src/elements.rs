@@ -10,6 +10,7 @@ pub(crate) mod default_test;
 pub(crate) mod derived_metrics;
 pub(crate) mod extensions;
 pub(crate) mod http_code;
+pub(crate) mod http_files;
 pub(crate) mod judges;
 pub(crate) mod lane;
 pub(crate) mod limits;

@@ -5,7 +5,7 @@
 //!
 //! | who tells whom | where | what |
 //! |---|---|---|
-//! | host → plugin | config | [`RAW`]: give the body as it came · [`WITHOUT`]: which credentials are missing |
+//! | host → plugin | config | [`RAW`]: give the body as it came · [`VARS`]: variables of the host's, over the case's · [`WITHOUT`]: which credentials are missing |
 //! | host → plugin | options of a request | [`REQUEST`]: what code of the config made of the prompt |
 //! | host → plugin | the only argument of code | [`ERASE`]: give the JavaScript of TypeScript, and run nothing |
 //! | host → plugin | the only argument of code | [`SYNTAX`]: say which texts are no programs, and run nothing |
@@ -29,6 +29,9 @@ pub(crate) const RAW: &str = "$raw";
 
 /// The member of a config in which a plugin finds the names of credentials that are missing.
 const WITHOUT: &str = "$without";
+
+/// The member of a config in which a plugin that fills in templates finds variables of the host's.
+const VARS: &str = "$vars";
 
 /// The option in which a plugin finds what code made of the prompt.
 pub(crate) const REQUEST: &str = "$request";
@@ -65,11 +68,17 @@ pub(crate) const VALUES: &str = "$values";
 pub(crate) fn close(config: &mut Map<String, Value>) {
     config.remove(RAW);
     config.remove(WITHOUT);
+    config.remove(VARS);
 }
 
 /// Tells the plugin to give the body as it came.
 pub(crate) fn ask_for_body(config: &mut Map<String, Value>) {
     config.insert(RAW.to_owned(), Value::Bool(true));
+}
+
+/// Gives a plugin that fills in templates these variables, over those of the case.
+pub(crate) fn add_vars(config: &mut Map<String, Value>, vars: Value) {
+    config.insert(VARS.to_owned(), vars);
 }
 
 /// Tells the plugin that a credential which may be missing is missing.

@@ -20,7 +20,7 @@ pub(crate) const MOST_LANES: usize = 250;
 pub struct Lane {
     /// Scheme, host and port.
     pub origin: String,
-    /// The credential, without its value.
+    /// As whom the requests come: the credential, without its value, and what else says so.
     pub credential: Option<Fingerprint>,
     /// Organization and project, where the request names them.
     pub organization: Option<String>,

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod aws;
+pub(crate) mod certificates;
 pub(crate) mod google;
 pub(crate) mod grants;
 pub(crate) mod header;
@@ -9,3 +10,4 @@ pub(crate) mod masker;
 pub(crate) mod oauth;
 pub(crate) mod origin;
 pub(crate) mod secret;
+pub(crate) mod signer;

@@ -383,7 +383,7 @@ impl Stack {
         let spent = passage.stopwatch.spent();
         let latency = spent.latency;
 
-        let masker = self.masker.of_key(outbound.lane().credential.as_ref());
+        let masker = self.masker.of_keys(&outbound.keys());
         let mut ended = classified(&masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
         let class = ended.class;

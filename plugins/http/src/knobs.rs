@@ -14,9 +14,13 @@ const RAW: &str = "$raw";
 /// The option in which the host hands over what code made of the prompt.
 const REQUEST: &str = "$request";
 
+/// Variables of the host's, over those of the case; never the user's to write.
+const VARS: &str = "$vars";
+
 /// Keys that are read here or steer promptfoo and the host.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 22] = [
     RAW,
+    VARS,
     "auth",
     "basePath",
     "body",
@@ -41,22 +45,14 @@ const KNOWN: [&str; 21] = [
 ];
 
 /// Keys that cannot be honoured, and what to do instead.
-const REFUSED: [(&str, &str); 6] = [
+const REFUSED: [(&str, &str); 4] = [
     ("multipart", "is not supported; requests are text"),
     ("session", "is not supported; each request stands alone"),
-    (
-        "signatureAuth",
-        "is not supported: a plugin cannot sign requests",
-    ),
     (
         "streamFormat",
         "is not supported; the answer arrives as a whole",
     ),
     ("stream", "is not supported; the answer arrives as a whole"),
-    (
-        "tls",
-        "is not supported; certificates are the runner's and the system's",
-    ),
 ];
 
 /// Headers of a raw request that follow from the rest of it.
@@ -247,6 +243,10 @@ impl Knobs {
         let vars = self.config.get("vars").and_then(Value::as_object);
         let mut vars = vars.cloned().unwrap_or_default();
         vars.insert("prompt".to_owned(), json!(request.prompt));
+        vars.extend(
+            self.object(VARS)
+                .map(|(name, value)| (name.clone(), value.clone())),
+        );
         let mut filler = Filler::new(vars);
         let mut over = None;
         if let Some(made) = self.config.get(REQUEST) {

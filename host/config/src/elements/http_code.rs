@@ -16,7 +16,7 @@ use crate::read::entry::Entry;
 use crate::read::files::names_file;
 
 /// What ids of the provider begin with.
-const PREFIXES: [&str; 2] = ["http", "https"];
+pub(super) const PREFIXES: [&str; 2] = ["http", "https"];
 
 /// The key of what is sent.
 const REQUEST: &str = "transformRequest";

@@ -10,7 +10,7 @@ use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
 use super::programs::program;
 use super::reading::{Document, Reading};
-use super::{budget, code, http_code, lane, provider_config, retries};
+use super::{budget, code, http_code, http_files, lane, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::environment;
 use crate::model::{Origin, Position};
@@ -359,6 +359,7 @@ impl ProviderReader<'_> {
         let env = map("env");
         let mut config = provider_config::read(entry, self.reading);
         let code = http_code::take(id, entry, &mut config, self.reading);
+        http_files::read(id, entry, &mut config, self.reading);
         // An address with a key in it is called by what may be seen of it.
         let label = entry
             .get("label")

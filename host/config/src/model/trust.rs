@@ -233,6 +233,13 @@ pub enum TrustSubject {
         /// The origin, as granted.
         origin: String,
     },
+    /// Believing that a server is who it says, though no authority of the system's does.
+    Certificates {
+        /// The origin, as granted.
+        to: String,
+        /// The digest of the config's own certificates; `None`: whatever it shows.
+        sha256: Option<String>,
+    },
     /// Using a component that somebody else built.
     Component {
         /// What the config calls it.

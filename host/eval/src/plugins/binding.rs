@@ -22,10 +22,12 @@ use super::aws;
 use super::bind_error::BindError;
 use super::binder::{Binder, Bound, digest, granted_json, patterns, reads};
 use super::bounds::{call_limits, scheduling};
+use super::certificates;
 use super::configured;
 use super::foreign::hide_keys;
 use super::loaded::{LoadedPlugin, Trust};
 use super::price::price;
+use super::signature_auth;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
 use super::ways::{Address, Named, Way};
 use crate::private_door::{self, Extras};
@@ -246,6 +248,13 @@ impl Binder<'_> {
             }
             credentials.insert(name.to_owned(), auth.credential(hosts));
         }
+        let (certificates, signer) = match extras.of_auth() {
+            Some(_) => (
+                certificates::take(provider, config)?,
+                signature_auth::take(provider, config)?,
+            ),
+            None => (None, None),
+        };
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {
@@ -280,13 +289,27 @@ impl Binder<'_> {
             }
             credentials.insert(want.name.clone(), credential);
         }
-        let digest = digest(&json!({
+        let mut granted = json!({
             "hosts": hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "credentials": credentials.keys().collect::<Vec<_>>(),
-        }));
+        });
+        if let Some(certificates) = &certificates {
+            granted["certificates"] = certificates.digest().into();
+        }
+        let digest = digest(&granted);
         self.provider_ways(&address, provider, (&own, &takes, &named_by));
+        let believed = certificates.as_ref();
+        let needs = believed.map(|it| certificates::needs(it, provider, &address.patterns));
+        self.noted.needs(needs.into_iter().flatten().collect());
+        let mut grants = Grants::new(plugin.alias.clone(), address.patterns, credentials);
+        if let Some(certificates) = certificates {
+            grants = grants.with_certificates(certificates);
+        }
+        if let Some(signer) = signer {
+            grants = grants.with_signer(signer);
+        }
         Ok(Bound {
-            grants: Grants::new(plugin.alias.clone(), address.patterns, credentials),
+            grants,
             digest,
             llm: Vec::new(),
             may_see_config: true,

@@ -4,14 +4,13 @@
 //! The file is the person's, yet people share files; so the address of tokens is Google's own,
 //! unless the person names another outside of it.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use ring::signature::RsaKeyPair;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::policy::origin::Origin;
 use crate::policy::secret::{Secret, TooLong};
+use crate::policy::signer::der;
 
 /// Where Google gives tokens.
 const TOKENS: &str = "https://oauth2.googleapis.com/token";
@@ -153,10 +152,7 @@ impl GoogleKey {
 
 /// The key in a PEM of PKCS #8.
 pub(crate) fn pair(pem: &str) -> Option<RsaKeyPair> {
-    let (_, rest) = pem.split_once("-----BEGIN PRIVATE KEY-----")?;
-    let (body, _) = rest.split_once("-----END PRIVATE KEY-----")?;
-    let body: String = body.split_ascii_whitespace().collect();
-    RsaKeyPair::from_pkcs8(&STANDARD.decode(body).ok()?).ok()
+    RsaKeyPair::from_pkcs8(&der(pem, "PRIVATE KEY")?).ok()
 }
 
 #[cfg(test)]

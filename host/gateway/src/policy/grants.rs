@@ -6,14 +6,17 @@
 //! of YAML that would allow it, because a suggestion that can't be pasted is none.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use url::Url;
 
 use crate::policy::address::Place;
+use crate::policy::certificates::Certificates;
 use crate::policy::google::GoogleKey;
 use crate::policy::oauth::TokenClient;
 use crate::policy::origin::{self, Naming, Origin, OriginPattern};
-use crate::policy::secret::{Scheme, Secret};
+use crate::policy::secret::{Fingerprint, Scheme, Secret};
+use crate::policy::signer::RequestSigner;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +41,10 @@ pub struct Grants {
     plugin: String,
     hosts: Vec<OriginPattern>,
     credentials: BTreeMap<String, Credential>,
+    /// Whom its requests believe, where that is not as the system has it.
+    certificates: Option<Arc<Certificates>>,
+    /// What signs its requests besides, if anything does.
+    signer: Option<Arc<RequestSigner>>,
     /// The plugin is somebody else's: what a server says to it is held against nobody but it.
     is_foreign: bool,
 }
@@ -154,6 +161,8 @@ impl Grants {
             plugin: plugin.into(),
             hosts,
             credentials,
+            certificates: None,
+            signer: None,
             is_foreign: false,
         }
     }
@@ -165,6 +174,48 @@ impl Grants {
             is_foreign: true,
             ..self
         }
+    }
+
+    /// These, of requests with certificates of their own.
+    #[must_use]
+    pub fn with_certificates(self, certificates: Certificates) -> Self {
+        Self {
+            certificates: Some(Arc::new(certificates)),
+            ..self
+        }
+    }
+
+    /// What tells their requests from others' with the same credential: as whom they come, by what they are
+    /// signed, and whom they believe.
+    pub(crate) fn identity(&self, credential: Option<Fingerprint>) -> Option<Fingerprint> {
+        let certificates = self.certificates().map(Certificates::digest);
+        let signer = self.signer().map(RequestSigner::identity);
+        if certificates.is_none() && signer.is_none() {
+            return credential;
+        }
+        let certificates = certificates.unwrap_or_default();
+        let signer = signer.unwrap_or_default();
+        let credential = credential.as_ref().map_or("", Fingerprint::as_str);
+        Some(Fingerprint::of([credential, &certificates, &signer]))
+    }
+
+    /// These, of requests with a signature in them.
+    #[must_use]
+    pub fn with_signer(self, signer: RequestSigner) -> Self {
+        Self {
+            signer: Some(Arc::new(signer)),
+            ..self
+        }
+    }
+
+    /// What signs its requests besides, if anything does.
+    pub(crate) fn signer(&self) -> Option<&RequestSigner> {
+        self.signer.as_deref()
+    }
+
+    /// Whom its requests believe, where that is not as the system has it.
+    pub(crate) fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_deref()
     }
 
     /// Whose lanes the plugin's requests are in, where they share none with other plugins.
@@ -179,7 +230,14 @@ impl Grants {
 
     /// What the masker takes out.
     pub fn secrets(&self) -> Vec<Secret> {
-        hidden(self.credentials.values())
+        let client = self.certificates().and_then(|own| own.client.clone());
+        let keys = [
+            client.map(|(_, key)| key),
+            self.signer().map(|signer| signer.key().clone()),
+        ];
+        let mut secrets = hidden(self.credentials.values());
+        secrets.extend(keys.into_iter().flatten());
+        secrets
     }
 
     /// Checks whether the plugin may reach `origin`, and by what kind of grant.

@@ -177,24 +177,24 @@ impl Masker {
         Ok(())
     }
 
-    /// What this one knew from the beginning, and of the tokens that came up since those of one key.
+    /// What this one knew from the beginning, and of the tokens that came up since those of these keys.
     /// Whoever gives tokens chooses what they are: an answer to another key, or to none, may hold the
     /// same word by chance or by intent, and is read with it.
-    pub(crate) fn of_key(&self, key: Option<&Fingerprint>) -> Self {
+    pub(crate) fn of_keys(&self, keys: &[Fingerprint]) -> Self {
         let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
-        let own = key.and_then(|key| learned.0.get_key_value(key));
+        let own = keys.iter().filter_map(|key| learned.0.get_key_value(key));
         let own = own.map(|(key, tokens)| (key.clone(), Arc::clone(tokens)));
         Self {
             forms: Arc::clone(&self.forms),
             finder: self.finder.clone(),
-            learned: Arc::new(RwLock::new(Learned(own.into_iter().collect()))),
+            learned: Arc::new(RwLock::new(Learned(own.collect()))),
         }
     }
 
     /// What this one knew from the beginning.
     #[must_use]
     pub fn declared(&self) -> Self {
-        self.of_key(None)
+        self.of_keys(&[])
     }
 
     /// Of the secrets from the beginning, and of those that came up since.

@@ -99,9 +99,7 @@ impl Secret {
             .chain_update(b"runner credential 1\0")
             .chain_update(self.0.as_bytes())
             .finalize();
-        let mut low = [0; 16];
-        low[4..].copy_from_slice(&digest[..12]);
-        Fingerprint(format!("{:024x}", u128::from_be_bytes(low)))
+        Fingerprint::short(&digest)
     }
 }
 
@@ -128,6 +126,22 @@ impl fmt::Debug for Secret {
 pub struct Fingerprint(String);
 
 impl Fingerprint {
+    /// That of all of these together.
+    pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        Self::short(&digest.finalize())
+    }
+
+    fn short(digest: &[u8]) -> Self {
+        let mut low = [0; 16];
+        low[4..].copy_from_slice(&digest[..12]);
+        Self(format!("{:024x}", u128::from_be_bytes(low)))
+    }
+
     /// 24 hex digits.
     pub fn as_str(&self) -> &str {
         &self.0

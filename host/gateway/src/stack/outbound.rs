@@ -12,6 +12,7 @@ use crate::lane::Lane;
 use crate::memory::cache;
 use crate::memory::remembered::Envelope;
 use crate::policy::grants::Grants;
+use crate::policy::secret::Fingerprint;
 use crate::process::ProcessCall;
 use crate::wire::attempt::{self, Answer, Limit};
 use crate::wire::bodies::{Space, SpaceOwner};
@@ -58,6 +59,16 @@ impl Outbound {
             Self::Http { prepared, .. } => &prepared.lane,
             Self::Process(call) => call.peer.lane(),
         }
+    }
+
+    /// The keys of which it may hold what was made of them.
+    pub(super) fn keys(&self) -> Vec<Fingerprint> {
+        let Self::Http { grants, prepared } = self else {
+            return Vec::new();
+        };
+        let credential = prepared.signature.as_ref().map(Signature::fingerprint);
+        let signer = grants.signer().map(|signer| signer.key().fingerprint());
+        credential.into_iter().chain(signer).collect()
     }
 
     /// What it is likely to use.

@@ -125,10 +125,21 @@ async fn send(
         };
         signature.sign(&mut draft, Timestamp::now(), token.as_ref());
     }
+    if let Some(signer) = grants.signer() {
+        let now = Timestamp::now().as_millisecond().try_into().unwrap_or(0);
+        let request = (&mut draft.url, &mut draft.headers, &mut draft.body);
+        if let Some(signature) = signer.fill(request, now) {
+            means
+                .tokens
+                .hide(signer.key(), &signature, &prepared.origin)?;
+        }
+    }
     // Without the header any coding would do.
     let identity = HeaderValue::from_static("identity");
     draft.headers.insert(ACCEPT_ENCODING, identity);
-    let client = means.clients.get(&draft.url, prepared.reach)?;
+    let client = means
+        .clients
+        .get(&draft.url, prepared.reach, grants.certificates())?;
     let request = client.request(draft.method, draft.url);
     let mut request = request.headers(draft.headers);
     if let Some(body) = draft.body {

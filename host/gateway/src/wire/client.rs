@@ -4,7 +4,7 @@
 //! connection that was opened under the wider reach must never serve a request with the
 //! narrower one; and plain http needs no certificates, whose store takes time to load and
 //! does not exist on bare machines. So there is one client for each of these, made when it
-//! is first needed, and one for proxied requests. All retry nothing, follow nothing and
+//! is first needed, one for proxied requests, and one for each set of certificates of a provider's own. All retry nothing, follow nothing and
 //! keep no cookies: that is decided above them.
 //!
 //! Behind a proxy the *proxy* looks names up and connects, so the address rules can't be
@@ -12,13 +12,15 @@
 //! Whoever sets a proxy hands that part of the policy to it. What the config names and nobody here
 //! finds is asked for before (`Lookup::is_proxied`).
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use reqwest::{Client, ClientBuilder, Proxy, redirect, retry};
 use url::Url;
 
 use crate::policy::address::Reach;
+use crate::policy::certificates::Certificates;
 use crate::wire::fault::WireFault;
 use crate::wire::proxies::{Proxies, ProxyChoice};
 use crate::wire::resolve::{GuardedResolver, Lookup, SystemLookup};
@@ -65,6 +67,8 @@ pub(crate) struct Clients {
     loopback: Pair,
     private: Pair,
     proxied: OnceLock<Result<Client, String>>,
+    /// Those with certificates of a provider's own; no reach: through a proxy.
+    certified: Mutex<HashMap<(String, Option<Reach>), Client>>,
 }
 
 #[derive(Default)]
@@ -84,20 +88,32 @@ impl Clients {
             loopback: Pair::default(),
             private: Pair::default(),
             proxied: OnceLock::new(),
+            certified: Mutex::default(),
         }
     }
 
-    /// The client for a request to `url`.
-    pub(crate) fn get(&self, url: &Url, reach: Reach) -> Result<&Client, WireFault> {
+    /// The client for a request to `url`, perhaps with certificates of its own.
+    pub(crate) fn get(
+        &self,
+        url: &Url,
+        reach: Reach,
+        certificates: Option<&Certificates>,
+    ) -> Result<Client, WireFault> {
+        let is_encrypted = url.scheme() == "https";
+        if let Some(certificates) = certificates.filter(|_| is_encrypted) {
+            let reach = (!self.proxies.serve(url)).then_some(reach);
+            let client = self.certified(certificates, reach);
+            return client.map_err(WireFault::Client);
+        }
         let client = if self.proxies.serve(url) {
-            self.proxied.get_or_init(|| self.build_proxied())
+            self.proxied.get_or_init(|| build(self.proxied()?))
         } else {
             let pair = match reach {
                 Reach::Public => &self.public,
                 Reach::Loopback => &self.loopback,
                 Reach::Private => &self.private,
             };
-            if url.scheme() == "https" {
+            if is_encrypted {
                 pair.https
                     .get_or_init(|| build(self.direct(reach).https_only(true)).map_err(no_tls))
             } else {
@@ -105,9 +121,31 @@ impl Clients {
                     .get_or_init(|| build(self.direct(reach).tls_certs_only([])))
             }
         };
-        client
-            .as_ref()
-            .map_err(|error| WireFault::Client(error.clone()))
+        client.clone().map_err(WireFault::Client)
+    }
+
+    /// The client with these certificates, made when it is first needed.
+    fn certified(
+        &self,
+        certificates: &Certificates,
+        reach: Option<Reach>,
+    ) -> Result<Client, String> {
+        let mut known = self
+            .certified
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let key = (certificates.digest(), reach);
+        if let Some(client) = known.get(&key) {
+            return Ok(client.clone());
+        }
+        let builder = match reach {
+            Some(reach) => self.direct(reach).https_only(true),
+            None => self.proxied()?,
+        };
+        let builder = certificates.apply(builder).map_err(said)?;
+        let client = build(builder).map_err(no_tls)?;
+        known.insert(key, client.clone());
+        Ok(client)
     }
 
     fn direct(&self, reach: Reach) -> ClientBuilder {
@@ -117,16 +155,13 @@ impl Clients {
             .dns_resolver(GuardedResolver { lookup, reach })
     }
 
-    fn build_proxied(&self) -> Result<Client, String> {
+    fn proxied(&self) -> Result<ClientBuilder, String> {
         let builder = self.plain();
-        build(match &self.settings.proxy {
+        Ok(match &self.settings.proxy {
             // Reads the same settings as the matcher, so both agree on what is proxied.
             ProxyChoice::System => builder,
             ProxyChoice::Direct => builder.no_proxy(),
-            ProxyChoice::Always(url) => match Proxy::all(url.clone()) {
-                Ok(proxy) => builder.proxy(proxy),
-                Err(error) => return Err(error.to_string()),
-            },
+            ProxyChoice::Always(url) => builder.proxy(Proxy::all(url.clone()).map_err(said)?),
         })
     }
 
@@ -148,7 +183,12 @@ impl Clients {
 }
 
 fn build(builder: ClientBuilder) -> Result<Client, String> {
-    builder.build().map_err(|error| root(&error).to_string())
+    builder.build().map_err(said)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for `map_err`")]
+fn said(error: reqwest::Error) -> String {
+    root(&error).to_string()
 }
 
 /// Checks whether requests can be encrypted here, without sending one.
@@ -161,7 +201,7 @@ pub fn tls() -> Result<(), String> {
         proxy: ProxyChoice::Direct,
         ..ClientSettings::default()
     };
-    match Clients::new(direct).get(&url, Reach::Public) {
+    match Clients::new(direct).get(&url, Reach::Public, None) {
         Err(WireFault::Client(why)) => Err(why),
         _ => Ok(()),
     }

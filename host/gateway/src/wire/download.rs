@@ -39,7 +39,7 @@ async fn fetch(address: &str, limit: usize) -> Result<Vec<u8>, String> {
     let mut reach = reach(&url).ok_or("only https is asked, and http of this machine")?;
     for _ in 0..=REDIRECT_LIMIT {
         let client = clients
-            .get(&url, reach)
+            .get(&url, reach, None)
             .map_err(|fault| fault.to_string())?;
         let identity = HeaderValue::from_static("identity");
         let request = client.get(url.clone()).header(ACCEPT_ENCODING, identity);

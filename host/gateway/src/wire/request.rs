@@ -87,9 +87,16 @@ pub(crate) fn prepare(
         }
         None => None,
     };
+    if let Some(signer) = grants.signer()
+        && !signer.signs(&url, &headers, body.as_ref())
+    {
+        return Err(WireFault::Invalid(
+            "`signatureAuth` signs nothing: no `{{signature}}` stands in the request".to_owned(),
+        ));
+    }
     let lane = Lane {
         origin: origin.to_string(),
-        credential: signature.as_ref().map(Signature::fingerprint),
+        credential: grants.identity(signature.as_ref().map(Signature::fingerprint)),
         organization: short("organization", organization(&headers))?,
         bucket: short("bucket", exchange.bucket)?,
         plugin: grants.own_lanes(),

@@ -162,15 +162,8 @@ impl Tokens {
         let asked = ask(means.clients, key).await;
         let token = asked.inspect_err(|fault| held.failed(fault, Instant::now()))?;
         if is_masked(token.value.reveal()) {
-            let learned = self.masker.learn(&secret.fingerprint(), &token.value);
-            learned.map_err(|too_many| WireFault::NoToken {
-                origin: key
-                    .address()
-                    .map(|(_, it)| it.to_string())
-                    .unwrap_or_default(),
-                why: too_many.to_string(),
-                is_lasting: true,
-            })?;
+            let origin = key.address().map(|(_, origin)| origin.to_string());
+            self.hide(secret, &token.value, origin.unwrap_or_default())?;
         }
         let value = token.value.clone();
         *held = TokenState {
@@ -178,6 +171,21 @@ impl Tokens {
             failure: None,
         };
         Ok(value)
+    }
+
+    /// Makes known to the masker what was made of a key, for requests to `origin`.
+    pub(crate) fn hide(
+        &self,
+        key: &Secret,
+        made: &Secret,
+        origin: impl ToString,
+    ) -> Result<(), WireFault> {
+        let learned = self.masker.learn(&key.fingerprint(), made);
+        learned.map_err(|too_many| WireFault::NoToken {
+            origin: origin.to_string(),
+            why: too_many.to_string(),
+            is_lasting: true,
+        })
     }
 }
 
@@ -230,7 +238,7 @@ async fn ask(clients: &Clients, key: &TokenKey) -> Result<Token, WireFault> {
         why: "no answer".to_owned(),
         is_lasting: false,
     };
-    let request = clients.get(&url, reach)?.post(url);
+    let request = clients.get(&url, reach, None)?.post(url);
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     let mut response = request.body(form).send().await.map_err(lost)?;
     let status = response.status().as_u16();

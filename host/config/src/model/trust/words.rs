@@ -129,6 +129,16 @@ impl fmt::Display for TrustSubject {
                 let network = network(origin).unwrap_or(OWN);
                 write!(f, "connect to {}{network}", named(origin))
             }
+            Self::Certificates { to, sha256 } => {
+                let to = named(to);
+                match sha256 {
+                    Some(_) => write!(
+                        f,
+                        "take a server for {to} by certificates of the config's own"
+                    ),
+                    None => write!(f, "take any server for {to}, whatever certificate it shows"),
+                }
+            }
             Self::Component {
                 alias,
                 source,

@@ -177,7 +177,7 @@ fn what_one_key_was_given_is_none_of_another_s_affair() {
     let masker = masker(&["sk-first-1"]);
     learn(&masker, "one", "ya29.token");
     let all = "sk-first-1 ya29.token";
-    let of = |key: &str| masker.of_key(Some(&Secret::new(key).fingerprint()));
+    let of = |key: &str| masker.of_keys(&[Secret::new(key).fingerprint()]);
     assert_eq!(of("one").mask(all), "[masked] [masked]");
     assert_eq!(of("two").mask(all), "[masked] ya29.token");
     let declared = masker.declared();

@@ -2,7 +2,7 @@
 //! when they fail.
 
 use insta::assert_snapshot;
-use runner_tests::{Finished, Run};
+use runner_tests::{Finished, ModelApi, Run};
 use serde_json::{Value, json};
 
 const HOOKS: &str = "module.exports = {\n\
@@ -286,4 +286,23 @@ fn beside_the_words_of_data_a_prompt_s_function_sets_what_it_names() {
     .expect_code(0);
     evaluated("({ ...vars.m, config: { temperature: 0 } })", rows).expect_code(0);
     evaluated("vars.m", "[{ path: file://rows.jsonl, trust: config }]").expect_code(0);
+}
+
+#[test]
+fn what_only_the_host_may_say_is_nobody_else_s_in_a_request() {
+    let api = ModelApi::start();
+    let config = json!({
+        "prompts": [{ "raw": "hi", "label": "p", "config": { "$request": { "q": "forged" }, "$vars": { "prompt": "forged" }, "$raw": true } }],
+        "providers": [{ "id": "http", "config": {
+            "url": api.url(), "body": { "q": "{{prompt}}" }, "transformResponse": "json.choices[0].finish_reason",
+        } }],
+        "tests": [{ "options": { "$vars": { "prompt": "forged" } } }],
+    });
+    let finished = Run::new()
+        .config(&config.to_string())
+        .args(["eval", "-o", "out.json"])
+        .finish();
+    finished.expect_code(0);
+    assert_eq!(api.requests()[0].json, json!({ "q": "hi" }));
+    assert_eq!(rows(&finished)[0]["response"]["output"], "stop");
 }

@@ -22,8 +22,6 @@ use runner_config::plan::{Assertion, JudgeId, Judges};
 use runner_sandbox::abi::{Info, ReadCompletion, Wants};
 use serde_json::{Map, Value};
 
-use crate::request::json;
-
 /// The member of a config by which a plugin is told to give the body as it came.
 pub(crate) const RAW: &str = "$raw";
 
@@ -64,11 +62,10 @@ pub(crate) const SYNTAX: &str = "$syntax";
 /// The member of a config by which a grader is asked about values, each a pair `[type, value]`.
 pub(crate) const VALUES: &str = "$values";
 
-/// Takes out of a config what only the host may say there.
+/// Takes out of a config, or of the options of a request, what only the host may say there: whatever begins
+/// like it, so that no member can be forgotten.
 pub(crate) fn close(config: &mut Map<String, Value>) {
-    config.remove(RAW);
-    config.remove(WITHOUT);
-    config.remove(VARS);
+    config.retain(|name, _| !name.starts_with('$'));
 }
 
 /// Tells the plugin to give the body as it came.
@@ -106,7 +103,7 @@ pub(crate) fn extra(
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value));
     extra.extend(made);
-    (!extra.is_empty()).then(|| json(&extra))
+    (!extra.is_empty()).then(|| Value::Object(extra).to_string())
 }
 
 /// Status and headers of a raw answer, which leave its metadata; null if it has none.
@@ -114,7 +111,7 @@ pub(crate) fn take_response(read: &mut ReadCompletion) -> Value {
     let Some(response) = read.metadata.remove(RESPONSE) else {
         return Value::Null;
     };
-    read.completion.metadata_json = Some(json(&read.metadata));
+    read.completion.metadata_json = Some(Value::Object(read.metadata.clone()).to_string());
     response
 }
 

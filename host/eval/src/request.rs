@@ -10,6 +10,8 @@ use runner_sandbox::abi::{Message, Part, Request, Role, ToolCall, ToolResult};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::private_door;
+
 /// The request for a case's prompt; `reads_vars`: whether the provider fills in templates itself.
 pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Request {
     let mut options = options(case, rendered.config);
@@ -33,6 +35,7 @@ fn options(case: &Case, made: Map<String, Value>) -> Map<String, Value> {
             options.insert(key.clone(), value.clone());
         }
     }
+    private_door::close(&mut options);
     options
 }
 

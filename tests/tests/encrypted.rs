@@ -1,5 +1,5 @@
-//! `tls` and `signatureAuth` of the provider `http`: whom its requests believe, as whom they come, and what
-//! signs them. The keys are the tests' own.
+//! `tls`, `signatureAuth` and `multipart` of the provider `http`: whom its requests believe, as whom they come,
+//! what signs them, and the files in them. The keys are the tests' own.
 
 use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, ModelApi, Run};
@@ -220,4 +220,30 @@ fn a_request_that_nothing_signs_does_not_go() {
     let said = "`signatureAuth` signs nothing";
     assert!(finished.stdout.contains(said), "{}", finished.stdout);
     assert!(api.requests().is_empty());
+}
+
+#[test]
+fn a_form_has_fields_and_files() {
+    let api = ModelApi::start();
+    api.always(Answer::json(&json!({ "answer": "fine" })));
+    let more = json!({
+        "body": null,
+        "headers": { "content-type": "multipart/form-data" },
+        "multipart": { "parts": [
+            { "kind": "field", "name": "q", "value": "{{prompt}}" },
+            { "kind": "file", "name": "f", "source": { "type": "path", "path": "keys/authority.pem" } },
+        ] },
+    });
+    let finished = run(&api.url(), &more).finish();
+    finished.expect_code(0);
+    let seen = &api.requests()[0];
+    let kind = seen.header("content-type").expect("it says what it is");
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=");
+    let body = String::from_utf8_lossy(&seen.body).replace(boundary.expect("it names one"), "B");
+    let expected = format!(
+        "--B\r\nContent-Disposition: form-data; name=\"q\"\r\n\r\nhi\r\n\
+         --B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"authority.pem\"\r\n\
+         Content-Type: application/octet-stream\r\n\r\n{AUTHORITY}\r\n--B--\r\n"
+    );
+    assert_eq!((&*seen.method, body), ("POST", expected));
 }

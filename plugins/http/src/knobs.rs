@@ -3,6 +3,7 @@
 use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{Error, Request, Target, http, log};
 
+use crate::multipart;
 use crate::pick::Pick;
 use crate::raw::{self, Raw};
 use crate::render::{self, Filler};
@@ -18,7 +19,7 @@ const REQUEST: &str = "$request";
 const VARS: &str = "$vars";
 
 /// Keys that are read here or steer promptfoo and the host.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 23] = [
     RAW,
     VARS,
     "auth",
@@ -28,6 +29,7 @@ const KNOWN: [&str; 22] = [
     "headers",
     "maxRetries",
     "method",
+    multipart::KEY,
     "queryParams",
     "request",
     "responseParser",
@@ -45,8 +47,7 @@ const KNOWN: [&str; 22] = [
 ];
 
 /// Keys that cannot be honoured, and what to do instead.
-const REFUSED: [(&str, &str); 4] = [
-    ("multipart", "is not supported; requests are text"),
+const REFUSED: [(&str, &str); 3] = [
     ("session", "is not supported; each request stands alone"),
     (
         "streamFormat",
@@ -97,6 +98,12 @@ pub(crate) fn schema() -> Value {
 /// What a schema cannot say: a JSON Pointer and a message for each.
 pub(crate) fn problems(config: &Value) -> Vec<(String, String)> {
     let mut problems = plugin_model_api::knobs::problems(config, &REFUSED);
+    let parts = multipart::problems(config).into_iter();
+    let parts = parts.map(|(pointer, why)| {
+        let message = format!("`{}{}` {why}", multipart::KEY, pointer.replace('/', "."));
+        (format!("/{}{pointer}", multipart::KEY), message)
+    });
+    problems.extend(parts);
     let mut add =
         |key: &str, why: String| problems.push((format!("/{key}"), format!("`{key}` {why}")));
     for key in RESPONSE {
@@ -168,7 +175,7 @@ pub(crate) struct Sent {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Option<String>,
+    pub(crate) body: Option<Vec<u8>>,
 }
 
 impl Knobs {
@@ -276,7 +283,15 @@ impl Knobs {
             Some(text) => self.raw(text, &filler)?,
             None => self.parts(&filler, over)?,
         };
+        let is_in_parts = self
+            .config
+            .get(multipart::KEY)
+            .is_some_and(|it| !it.is_null());
         for (name, value) in self.object("headers") {
+            // That of parts says what separates them.
+            if is_in_parts && name.eq_ignore_ascii_case("content-type") {
+                continue;
+            }
             let value = value.as_str().unwrap_or_default();
             sent.headers
                 .retain(|(there, _)| !there.eq_ignore_ascii_case(name));
@@ -310,6 +325,15 @@ impl Knobs {
 
     /// A request that the config gives in parts. `over` is laid over an object as its body.
     fn parts(&self, filler: &Filler, over: Option<Value>) -> Result<Sent, Error> {
+        if let Some(written) = self.config.get(multipart::KEY).filter(|it| !it.is_null()) {
+            let (body, kind) = multipart::body(written, filler)?;
+            return Ok(Sent {
+                method: self.text("method").unwrap_or("POST").to_ascii_uppercase(),
+                url: filler.url(&self.url)?,
+                headers: vec![("content-type".to_owned(), kind)],
+                body: Some(body),
+            });
+        }
         let body = match self.config.get("body") {
             Some(Value::String(template)) => Some(self.body("body", template, &[], filler)?),
             Some(Value::Null) | None => None,
@@ -399,11 +423,11 @@ impl Sent {
     fn set_body(&mut self, body: Option<Value>) {
         self.body = match body {
             None => None,
-            Some(Value::String(text)) => Some(text),
+            Some(Value::String(text)) => Some(text.into_bytes()),
             Some(value) => {
                 let kind = ("content-type".to_owned(), "application/json".to_owned());
                 self.headers.push(kind);
-                Some(value.to_string())
+                Some(value.to_string().into_bytes())
             }
         };
     }

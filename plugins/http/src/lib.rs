@@ -12,6 +12,7 @@
 //! the host's to add.
 
 mod knobs;
+mod multipart;
 mod pick;
 mod raw;
 mod render;

@@ -134,7 +134,7 @@ impl Filler {
     }
 
     /// A number that no variable can know: it is made of all of them.
-    fn secret(&self) -> u64 {
+    pub(crate) fn secret(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (name, value) in &self.vars {
             (name, value.to_string()).hash(&mut hasher);

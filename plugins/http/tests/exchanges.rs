@@ -394,7 +394,7 @@ fn a_config_is_checked_beyond_its_schema() {
             json!({ "validateStatus": "file://check.js" }),
             "/validateStatus",
         ),
-        (json!({ "signatureAuth": {} }), "/signatureAuth"),
+        (json!({ "multipart": {} }), "/multipart/parts"),
         (json!({ "request": "hello" }), "/request"),
         (
             json!({ "request": "GET / HTTP/1.1\nno header" }),

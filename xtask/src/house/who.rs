@@ -153,7 +153,10 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 /// door into the host that a stranger's has not.
 const FOR_PLUGINS: [(&str, &str); 22] = [
     ("serde", "typed JSON"),
-    ("base64", "the bytes of `plugins/documents`"),
+    (
+        "base64",
+        "the bytes of `plugins/documents` and of files in `plugins/http`",
+    ),
     ("pdf-extract", "PDF files"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),

@@ -1,11 +1,18 @@
-//! Files in the `config` of the provider `http` that are named by a plain path: certificates and keys.
+//! Files in the `config` of the provider `http` that are named by a plain path: certificates, keys, and
+//! what is sent as a part of a form.
 //!
-//! Their text takes the place of their path, under the key that the config would have it under.
+//! The text of a certificate or key takes the place of its path, under the key that the config would have
+//! it under. Of a part the bytes do, in base64, and the file's name.
 
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::http_code::PREFIXES;
 use super::reading::Reading;
+use crate::model::Position;
 use crate::read::entry::Entry;
 use crate::read::files::without_scheme;
 
@@ -21,6 +28,9 @@ const NAMED: [(&str, &[(&str, &str)]); 2] = [
     ),
 ];
 
+/// The largest file in a form: its base64 goes with each case to the plugin.
+const MAX_PART: u64 = 11 << 20;
+
 /// Reads the files that the `config` of `provider` names so, if it has the id of one that may.
 pub(crate) fn read(
     id: &str,
@@ -35,6 +45,7 @@ pub(crate) fn read(
     else {
         return;
     };
+    parts(&written, config, reading);
     for (key, paths) in NAMED {
         let fields = config.get_mut(key).and_then(Value::as_object_mut);
         let (Some(entry), Some(fields)) = (written.get(key), fields) else {
@@ -52,6 +63,46 @@ pub(crate) fn read(
     }
 }
 
+/// Reads the files of the parts of a form.
+fn parts(written: &Entry<'_>, config: &mut Map<String, Value>, reading: Reading<'_>) {
+    let entries = written.get("multipart").and_then(|it| it.get("parts"));
+    let parts = config
+        .get_mut("multipart")
+        .and_then(|it| it.get_mut("parts"));
+    let (Some(entries), Some(Value::Array(parts))) = (entries, parts) else {
+        return;
+    };
+    for (entry, part) in entries.items().zip(parts) {
+        let named = entry.get("source").and_then(|source| source.get("path"));
+        let source = part.get_mut("source").and_then(Value::as_object_mut);
+        if let (Some(named), Some(source)) = (named, source)
+            && let Some((name, data)) = bytes(&named, reading)
+        {
+            source.insert("name".to_owned(), name);
+            source.insert("data".to_owned(), data);
+        }
+    }
+}
+
+/// The name of the file that a value names, and its bytes; what is wrong with it is reported.
+fn bytes(named: &Entry<'_>, reading: Reading<'_>) -> Option<(Value, Value)> {
+    let (at, findings) = (named.at(), reading.findings);
+    let written = named.text()?;
+    if written.contains("{{") {
+        let message = "the path of a part can't have variables: its file is read before the run";
+        let help = "name one file; or send the value of a variable, `kind: field`";
+        findings.error_help(at, message, help);
+        return None;
+    }
+    let path = reading.files.shown(without_scheme(written));
+    let file = reading.files.permit(&path, &at, named.origin, findings)?;
+    let read = reading.files.read_bytes(&file, MAX_PART);
+    let data = read.map(|bytes| STANDARD.encode(bytes));
+    let data = kept(data, &path, at, reading)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Some((Value::from(name), data))
+}
+
 /// The text of the file that a value names; what is wrong with it is reported.
 fn content(named: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
     let path = reading.files.shown(without_scheme(named.text()?));
@@ -59,14 +110,23 @@ fn content(named: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
     let text = reading
         .files
         .read_named(&path, &at, named.origin, findings)?;
+    kept(Ok(text), &path, at, reading)
+}
+
+/// A text of a file, as a part of the config.
+fn kept(
+    text: Result<String, String>,
+    path: &Path,
+    at: Position,
+    reading: Reading<'_>,
+) -> Option<Value> {
     // Its plugin's part of the config is a copy.
-    match reading.files.take(2 * text.len()) {
-        Ok(()) => Some(Value::from(text)),
-        Err(reason) => {
-            findings.error(at, format!("'{}': {reason}", path.display()));
-            None
-        }
-    }
+    let taken = text.and_then(|text| reading.files.take(2 * text.len()).map(|()| text));
+    let refused = |reason| {
+        let message = format!("'{}': {reason}", path.display());
+        reading.findings.error(at, message);
+    };
+    taken.map_err(refused).ok().map(Value::from)
 }
 
 #[cfg(test)]
@@ -97,6 +157,24 @@ mod tests {
         let expected = json!({ "ca": "authority", "cert": "own", "key": "inline" });
         assert_eq!(config["tls"], expected);
         assert_eq!(config["signatureAuth"], json!({ "privateKey": "own" }));
+    }
+
+    #[test]
+    fn the_bytes_of_a_part_stand_beside_its_path() {
+        let parts = "{ multipart: { parts: [{ kind: field, name: q, value: x }, \
+                     { kind: file, name: f, source: { type: path, path: keys/own.pem } }] } }";
+        let plan = folder(parts).plan();
+        let source = &plan.columns[0].provider.config["multipart"]["parts"][1]["source"];
+        assert_eq!(source["name"], "own.pem");
+        assert_eq!(source["data"], "b3du");
+        for (path, why) in [
+            ("keys/none.pem", "there is no such file"),
+            ("'{{f}}'", "can't have variables"),
+        ] {
+            let problems = folder(&parts.replace("keys/own.pem", path)).problems();
+            assert!(problems[0].contains(why), "{problems:?}");
+            assert!(problems[0].contains("source.path"), "{problems:?}");
+        }
     }
 
     #[test]

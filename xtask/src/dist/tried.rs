@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::folder::Folder;
-use super::wrappers::NAME;
+use super::wrappers::{NAME, is_there};
 use super::{container, unpack};
 use crate::step::{self, Failure, say};
 
@@ -63,11 +63,25 @@ pub(super) fn wrappers(home: &Folder, files: &[String]) -> Result<(), Failure> {
             "--disable-pip-version-check",
         ]);
         step::read("trying the wheel", pip.arg(home.path(wheel)))?;
-        newcomer("the wheel", &folder, |words| {
-            let mut command = Command::new(venv.join("bin/runner"));
-            command.env_clear().args(words);
-            command
-        })?;
+        for script in ["runner", NAME] {
+            newcomer(&format!("{script} of the wheel"), &folder, |words| {
+                let mut command = Command::new(venv.join("bin").join(script));
+                command.env_clear().args(words);
+                command
+            })?;
+        }
+        if is_there("uvx") {
+            newcomer("the wheel by uvx", &folder, |words| {
+                let mut uvx = Command::new("uvx");
+                uvx.args(["--offline", "--no-index", "--find-links"])
+                    .arg(home.path(""));
+                uvx.arg(NAME).args(words);
+                uvx.env("UV_CACHE_DIR", folder.path("uv"));
+                uvx
+            })?;
+        } else {
+            say("there is no uvx, so the wheel was not tried with it");
+        }
     }
     folder.remove()
 }

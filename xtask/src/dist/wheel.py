@@ -31,6 +31,13 @@ Description-Content-Type: text/markdown
 wheel = f"Wheel-Version: 1.0\nGenerator: runner\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
 info = f"{stem}.dist-info"
 members = [(f"{stem}.data/scripts/runner", read(program), 0o755)]
+# `uvx NAME` runs what is called as the package; the first line becomes that of the environment's Python.
+starter = b"""#!python
+import os, sys
+program = os.path.join(os.path.dirname(os.path.realpath(__file__)), "runner")
+os.execv(program, [program, *sys.argv[1:]])
+"""
+members += [(f"{stem}.data/scripts/{name}", starter, 0o755)]
 members += [(f"{info}/licenses/{path.rsplit('/', 1)[-1]}", read(path), 0o644) for path in licences.split(":")]
 members += [(f"{info}/THIRD-PARTY.txt", read(notices), 0o644)]
 members += [(f"{info}/METADATA", metadata + read(readme), 0o644), (f"{info}/WHEEL", wheel, 0o644)]

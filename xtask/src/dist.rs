@@ -41,7 +41,10 @@ const SHELLS: [(&str, &str); 4] = [
 ];
 
 /// What an archive holds beside the program and what is made of it.
-const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+const TEXTS: [&str; 3] = ["CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// For who has the program and not the sources: how to begin.
+const README: &[u8] = include_bytes!("dist/README.md");
 
 /// What is being made.
 struct Dist<'a> {
@@ -120,6 +123,7 @@ impl<'a> Dist<'a> {
         for file in TEXTS {
             folder.copy(&self.place.root.join(file), file)?;
         }
+        folder.write("README.md", README)?;
         let program = folder.path("runner");
         for (shell, file) in SHELLS {
             let mut runner = Command::new(&program);

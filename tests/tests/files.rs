@@ -232,7 +232,7 @@ fn a_component_beside_the_program_is_known_by_what_it_is() {
         refused.stderr,
         format!(
             "error: {}: this component is of another version than the program\n\
-             help: install program and plugins together, or build both with `cargo xtask quickstart`; \
+             help: install program and plugins together (from the sources: `cargo xtask quickstart`); \
              RUNNER_BUNDLED_PLUGINS names the folder of others that you trust\n",
             echo.display()
         )

@@ -87,6 +87,7 @@ tests:
     let told = run.clone().arg("migrate").finish();
     assert_snapshot!(told.told());
     let json = run
+        .clone()
         .args(["migrate", "promptfooconfig.yaml", "--json"])
         .finish()
         .stdout_json();
@@ -97,6 +98,14 @@ tests:
         "PROMPTFOO_STRIP_METADATA"
     );
     assert!(json["refused"].is_string());
+    // The lines that it names are those of the list.
+    let list = run.args(["migrate", "--list"]).finish();
+    let line = json["met"][0]["line"].as_u64().expect("a number") as usize;
+    let row = list.stdout.lines().nth(line - 1);
+    assert!(
+        row.is_some_and(|row| row.starts_with("| templates |")),
+        "{row:?}"
+    );
 }
 
 #[test]

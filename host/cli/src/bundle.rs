@@ -109,8 +109,8 @@ fn beside(program: &Path) -> Result<Bundled, Failure> {
         "the bundled plugins are missing: this program carries none, and there is no folder {shown}"
     ))
     .help(
-        "take a program that carries them (`cargo xtask bundle` makes one), build them with `cargo xtask \
-         plugins`, or set RUNNER_BUNDLED_PLUGINS to their folder",
+        "take the program of an archive or a package, which carries them, or set RUNNER_BUNDLED_PLUGINS to \
+         their folder (from the sources: `cargo xtask bundle`)",
     ))
 }
 
@@ -125,8 +125,8 @@ mod tests {
             failure.render(),
             "error: the bundled plugins are missing: this program carries none, and there is no folder \
              /nonexistent/bin/plugins\n\
-             help: take a program that carries them (`cargo xtask bundle` makes one), build them with `cargo \
-             xtask plugins`, or set RUNNER_BUNDLED_PLUGINS to their folder"
+             help: take the program of an archive or a package, which carries them, or set \
+             RUNNER_BUNDLED_PLUGINS to their folder (from the sources: `cargo xtask bundle`)"
         );
     }
 

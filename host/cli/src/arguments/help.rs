@@ -68,6 +68,7 @@ pub(super) const MIGRATE: &str = "\
 Examples:
   runner migrate                   look at the config of this folder
   runner migrate ci.yaml --all     with what is different in every run
+  runner migrate --list            all differences, variables of promptfoo's, and what is missing
   runner import --from-promptfoo   keep the results of earlier evals, to compare with
 
 Nothing is sent. The signs are those of the config itself: files that it names are read only to

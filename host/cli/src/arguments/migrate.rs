@@ -14,6 +14,9 @@ pub(crate) struct Migrate {
     /// Also show what is different in every run
     #[arg(long, conflicts_with = "json")]
     pub(crate) all: bool,
+    /// Print the whole list of differences, and look at no config
+    #[arg(long, conflicts_with_all = ["config", "all", "json"])]
+    pub(crate) list: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

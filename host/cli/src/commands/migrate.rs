@@ -45,6 +45,10 @@ struct Found {
 
 /// Looks at a config; gives the exit code.
 pub(super) fn run(arguments: &Migrate, setting: &Setting) -> Result<u8, Failure> {
+    if arguments.list {
+        stdout::print(page::PAGE)?;
+        return Ok(SUCCESS);
+    }
     let named = match &arguments.config {
         Some(config) => config.clone(),
         None => default(setting)?,
@@ -201,8 +205,16 @@ fn told(found: &Found, all: bool) -> String {
         let _ = writeln!(text, "\nEvery run meets {count}: --all shows them.");
     }
     if !found.unread.is_empty() {
-        let names = found.unread.join(", ");
-        let _ = writeln!(text, "\nSet, and not read here: {}", visible::line(&names));
+        text.push_str("\nSet, and not read here:\n");
+        for name in &found.unread {
+            let here = page::in_place_of(name).map(|here| format!("  here: {here}"));
+            let _ = writeln!(
+                text,
+                "  {}{}",
+                visible::line(name),
+                here.unwrap_or_default()
+            );
+        }
     }
     match &found.refused {
         None => text.push_str("\n`runner eval` accepts it.\n"),
@@ -230,5 +242,5 @@ fn paragraph(text: &mut String, difference: &Difference) {
             let _ = writeln!(text, "  {name:9}  {said}");
         }
     }
-    let _ = writeln!(text, "  {:9}  {}:{line}", "", page::NAME);
+    let _ = writeln!(text, "  {:9}  {}, line {line}", "", page::SHOWN_BY);
 }

@@ -27,7 +27,7 @@ pub enum PluginError {
         source: std::io::Error,
     },
     /// A component of the bundle serves other names than the program knows of it.
-    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`; RUNNER_BUNDLED_PLUGINS names the folder of others that you trust", shown(.path))]
+    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together (from the sources: `cargo xtask quickstart`); RUNNER_BUNDLED_PLUGINS names the folder of others that you trust", shown(.path))]
     OtherBundle {
         /// The file.
         path: PathBuf,

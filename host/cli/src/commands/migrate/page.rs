@@ -5,8 +5,8 @@
 
 /// The page.
 pub(super) const PAGE: &str = include_str!("../../../../../docs/compatibility.md");
-/// Where it is, for whoever has the repository.
-pub(super) const NAME: &str = "docs/compatibility.md";
+/// What shows it.
+pub(super) const SHOWN_BY: &str = "runner migrate --list";
 
 /// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +48,22 @@ pub(super) fn differences() -> Vec<Difference> {
         });
     }
     found
+}
+
+/// What takes the place of a variable of promptfoo's, if anything does.
+pub(super) fn in_place_of(variable: &str) -> Option<String> {
+    PAGE.lines().find_map(|line| {
+        let cells = cells(line);
+        let [there, here] = cells.as_slice() else {
+            return None;
+        };
+        let is_it = |name: &str| match name.strip_suffix('…') {
+            Some(begin) => variable.starts_with(begin),
+            None => name == variable,
+        };
+        let mut names = there.split('`').skip(1).step_by(2);
+        names.any(is_it).then(|| here.clone())
+    })
 }
 
 /// The cells of a row, none where the line is no row. What a terminal can't follow is left out of them: links.
@@ -107,6 +123,19 @@ mod tests {
             ["a `x | y`", "see b and [e]", "", ""]
         );
         assert_eq!(cells("a | b"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_variable_is_found() {
+        for (name, here) in [
+            ("PROMPTFOO_CACHE_PATH", Some("below `RUNNER_HOME`")),
+            ("PROMPTFOO_DISABLE_UPDATE", Some("there is none of it")),
+            ("PROMPTFOO_CACHE", None),
+        ] {
+            assert_eq!(in_place_of(name).as_deref(), here, "{name}");
+        }
+        let stripped = in_place_of("PROMPTFOO_STRIP_METADATA");
+        assert!(stripped.is_some_and(|here| here.starts_with("keys are masked")));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::elements::{
 };
 use crate::planning;
 
+mod keys;
 mod knobs;
 mod served;
 mod words;
@@ -45,7 +46,11 @@ pub fn schema() -> Value {
         "prompt": prompt(),
         "provider": provider(),
         "options": map(&options::KNOWN, &options::UNSUPPORTED, option),
-        "budget": map(&budget::KNOWN, &[], |_| json!({ "type": ["number", "string"] })),
+        "budget": about(
+            map(&budget::KNOWN, &[], |_| json!({ "type": ["number", "string"] })),
+            "what may be spent",
+        ),
+        "config-of-code": keys::config_of_code(),
         "limits": map(&limits::KNOWN, &[], limit),
         "plugin": map(&PLUGIN, &[], plugin),
     });
@@ -65,7 +70,7 @@ fn map(known: &[&str], refused: &[(&str, &str)], value: fn(&str) -> Value) -> Va
             Some((_, help)) => {
                 json!({ "const": null, "description": format!("not supported yet: {help}") })
             }
-            None => value(key),
+            None => with_words(value(key), key),
         };
         ((*key).to_owned(), schema)
     };
@@ -76,6 +81,15 @@ fn map(known: &[&str], refused: &[(&str, &str)], value: fn(&str) -> Value) -> Va
         "patternProperties": { "^\\$ref$": { "type": "string" } },
         "additionalProperties": false,
     })
+}
+
+/// Every key is explained: what says nothing itself gets the words of its key.
+fn with_words(schema: Value, key: &str) -> Value {
+    let is_mute = schema.get("description").is_none() && schema.get("$ref").is_none();
+    match keys::gist(key).filter(|_| is_mute) {
+        Some(gist) => about(schema, gist),
+        None => schema,
+    }
 }
 
 fn reference(name: &str) -> Value {
@@ -95,6 +109,13 @@ fn or_text(schema: &Value) -> Value {
 /// A provider: its id, a list of such, or a map.
 fn one_provider() -> Value {
     json!({ "anyOf": [reference("provider-id"), reference("provider")] })
+}
+
+/// The providers of a run.
+fn run_providers() -> Value {
+    let mut item = one_provider();
+    item["defaultSnippets"] = served::snippets();
+    json!({ "anyOf": [one_provider(), { "type": "array", "items": item }] })
 }
 
 fn about(mut schema: Value, description: &str) -> Value {
@@ -128,7 +149,7 @@ fn config(key: &str) -> Value {
             "texts, file:// names, or maps with `raw` and `label`; each is a column with each provider",
         ),
         "providers" | "targets" => about(
-            some(&one_provider()),
+            run_providers(),
             "ids such as openai:gpt-4o-mini, or maps with `id` and `config`",
         ),
         "tests" | "extensions" | "nunjucksFilters" | "derivedMetrics" => with_code(key),
@@ -171,6 +192,7 @@ fn config(key: &str) -> Value {
             json!({ "type": "object", "description": "environment variables that templates may see" })
         }
         "tags" | "metadata" => any_map("values by name"),
+        "runtime" => keys::runtime(),
         "outputPath" => about(
             some(&json!({ "type": "string" })),
             "results files: .json, .jsonl, .csv, .yaml, .txt, .html, .md, .junit.xml",
@@ -191,11 +213,10 @@ fn threshold(key: &str) -> Value {
     if key == "passRate" {
         return number("percent of all cases that must pass, 0 to 100");
     }
-    let bounds = map(
-        &thresholds::KNOWN_OF_METRIC,
-        &[],
-        |_| json!({ "type": ["number", "string"] }),
-    );
+    let bounds = map(&thresholds::KNOWN_OF_METRIC, &[], |key| match key {
+        "min" => number("at least"),
+        _ => number("at most"),
+    });
     json!({
         "type": "object",
         "additionalProperties": { "anyOf": [{ "type": ["number", "string"] }, bounds] },
@@ -260,7 +281,7 @@ fn test(key: &str) -> Value {
             "what an answer must be like",
         ),
         "threshold" => number("the mean score that passes, 0 to 1"),
-        "options" => any_map("prefix, suffix, repeat, runSerially, storeOutputAs, …"),
+        "options" => keys::test_options(),
         "metadata" => any_map("values for filters and reports"),
         "providers" | "prompts" => about(
             some(&json!({ "type": "string" })),
@@ -277,6 +298,16 @@ fn test(key: &str) -> Value {
     }
 }
 
+/// The long form of `when`.
+fn when_those() -> Value {
+    let mut those = map(&["is", "type", "metric"], &[], |key| match key {
+        "is" => json!({ "enum": ["passed", "failed"] }),
+        _ => json!({ "type": "string" }),
+    });
+    those["required"] = json!(["is"]);
+    those
+}
+
 fn assertion() -> Value {
     let one = map(&assertions::KNOWN, &[], |key| match key {
         "type" => served::types(),
@@ -287,11 +318,7 @@ fn assertion() -> Value {
         "when" => about(
             json!({ "anyOf": [
                 { "enum": ["passed", "failed"] },
-                { "type": "object", "required": ["is"], "properties": {
-                    "is": { "enum": ["passed", "failed"] },
-                    "type": { "type": "string" },
-                    "metric": { "type": "string" },
-                } },
+                when_those(),
             ] }),
             "grade it only if all before it passed, or one failed",
         ),
@@ -301,7 +328,10 @@ fn assertion() -> Value {
         _ => json!({}),
     });
     let mut set = map(&assertions::KNOWN_IN_SET, &[], |key| match key {
-        "type" => json!({ "enum": ["assert-set", "assert-any"] }),
+        "type" => about(
+            json!({ "enum": ["assert-set", "assert-any"] }),
+            "assert-set: all of its members count; assert-any: one that passes is enough",
+        ),
         "assert" => json!({ "type": "array", "items": reference("assertion") }),
         "threshold" | "weight" => number("of the set"),
         "metric" => text("the name under which its score is summed"),
@@ -353,8 +383,14 @@ fn provider() -> Value {
 
 fn scenario(key: &str) -> Value {
     match key {
-        "config" => json!({ "type": "array", "items": reference("test") }),
-        "tests" => some(&or_text(&reference("test"))),
+        "config" => about(
+            json!({ "type": "array", "items": reference("test") }),
+            "parts of tests, each of which is joined with every test",
+        ),
+        "tests" => about(
+            some(&or_text(&reference("test"))),
+            "tests, or files of them",
+        ),
         "description" => text("what the scenario is called"),
         _ => json!({}),
     }
@@ -363,15 +399,19 @@ fn scenario(key: &str) -> Value {
 fn task(key: &str) -> Value {
     match key {
         "id" => text("what the task is called; its column, too"),
-        "type" => json!({ "const": tasks::TYPE }),
+        "type" => about(
+            json!({ "const": tasks::TYPE }),
+            "the one kind of task that there is",
+        ),
         "provider" => about(
             one_provider(),
             "a label or id of `providers`, or a provider of its own",
         ),
         "questions_file" => text("the questions, YAML or JSON, version 1"),
-        "budget" => map(&tasks::KNOWN_OF_BUDGET, &[], |_| {
-            number("of each question; 0: no limit")
-        }),
+        "budget" => about(
+            map(&tasks::KNOWN_OF_BUDGET, &[], |_| number("0: no limit")),
+            "what each question may use",
+        ),
         "concurrency" => number("questions in flight at once; 1: one after the other"),
         _ => json!({}),
     }

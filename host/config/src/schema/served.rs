@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{about, knobs, reference, words};
+use super::{about, keys, knobs, reference, words};
 
 /// What a plugin serves.
 #[derive(Debug, Deserialize)]
@@ -74,6 +74,16 @@ fn provider_id() -> Value {
     let code = words::CODE.map(|(pattern, gist)| about(json!({ "pattern": pattern }), gist));
     let anything = json!({});
     let any_of: Vec<Value> = known.chain(code).chain([anything]).collect();
+    json!({
+        "type": "string",
+        "description": "prefix:model, for example openai:gpt-4o-mini; or code of yours: file://x.py",
+        "anyOf": any_of,
+        "examples": examples(),
+    })
+}
+
+/// How ids of providers begin.
+fn examples() -> Vec<String> {
     let bare = |prefix: &String| words::BARE.contains(&prefix.as_str());
     let mut examples: Vec<String> = Vec::new();
     for plugin in providers() {
@@ -81,12 +91,20 @@ fn provider_id() -> Value {
         examples.extend(plugin.prefixes.into_iter().map(with_model));
     }
     examples.extend(words::CODE_EXAMPLES.map(str::to_owned));
-    json!({
-        "type": "string",
-        "description": "prefix:model, for example openai:gpt-4o-mini; or code of yours: file://x.py",
-        "anyOf": any_of,
-        "examples": examples,
-    })
+    examples
+}
+
+/// Examples as an editor takes them for items of a list, where it looks for none behind a `$ref`.
+pub(super) fn snippets() -> Value {
+    // A colon before a space would make a map of it.
+    let body = |id: &str| match id.ends_with(' ') {
+        true => format!("\"{id}$1\""),
+        false => id.to_owned(),
+    };
+    let snippets = examples().into_iter();
+    snippets
+        .map(|id| json!({ "label": id, "body": body(&id) }))
+        .collect()
 }
 
 /// A provider's `config`: what the plugin says of each key, or a template.
@@ -134,7 +152,11 @@ pub(super) fn by_id() -> Vec<Value> {
             "then": { "properties": { "config": reference(&plugin.definition()) } },
         })
     };
-    with_config.map(rule).collect()
+    let code = json!({
+        "if": { "required": ["id"], "properties": { "id": { "pattern": keys::CODE } } },
+        "then": { "properties": { "config": reference("config-of-code") } },
+    });
+    with_config.map(rule).chain([code]).collect()
 }
 
 /// For a provider that is written as one key: by that key, what its `config` takes.
@@ -144,7 +166,9 @@ pub(super) fn by_key() -> Map<String, Value> {
         let config = json!({ "properties": { "config": reference(&plugin.definition()) } });
         (plugin.ids(), config)
     };
-    with_config.map(rule).collect()
+    let code = json!({ "properties": { "config": reference("config-of-code") } });
+    let code = (keys::CODE.to_owned(), code);
+    with_config.map(rule).chain([code]).collect()
 }
 
 /// The types of assertions, each with what it means; and any other, since others' plugins have types, too.

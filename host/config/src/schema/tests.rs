@@ -109,6 +109,8 @@ fn what_may_stand_somewhere_is_right_by_it_and_mistakes_are_not() {
         "providers: [openai:gpt-4o, { id: 'anthropic:claude', config: { temperature: 0 } }]",
         "providers: [{ id: openai:gpt-4o, config: { temperature: '{{ env.T }}', own_key: [1] } }]",
         "providers: [{ openai:gpt-4o: { config: { max_tokens: 10 } } }, { id: acme:x, config: { temperature: cold } }]",
+        "providers: [{ id: file://x.py, config: { workers: 4, runtime: process, own: 1 } }]",
+        "tests: [{ options: { repeat: 3, temperature: 0 } }]",
         "providers: [file://x.py, 'exec: ./x.sh', { id: 'https://a.example/x', config: { method: POST } }]",
         "tests: [{ assert: [{ type: contains, value: x }, { type: not-is-json }, { type: shouting, value: 7 }] }]",
         "tests: [{ assert: [{ type: contains, value: '{{ x }}' }, { type: word-count, value: { min: 1 } }] }]",
@@ -124,10 +126,47 @@ fn what_may_stand_somewhere_is_right_by_it_and_mistakes_are_not() {
         "tests: [{ assert: [{ type: contains, value: [x] }] }]",
         "tests: [{ assert: [{ type: not-regex, value: 7 }] }]",
         "tests: [{ asserts: [] }]",
+        "providers: [{ id: file://x.py, config: { workers: [4] } }]",
+        "tests: [{ options: { repeat: [3] } }]",
     ];
     for config in wrong {
         assert!(!problems(config).is_empty(), "{config}");
     }
+}
+
+/// Keys below a part of the schema that are not explained, each with its place.
+fn mute(part: &Value, place: &str, schema: &Value, found: &mut Vec<String>) {
+    // Of these the plugins say what there is to say, and conditions repeat keys.
+    let is_plugins = place.contains("/config-of-") && !place.contains("/config-of-code");
+    if is_plugins || place.contains("/allOf/") {
+        return;
+    }
+    let words = |value: &Value| {
+        let target = value["$ref"]
+            .as_str()
+            .map(|name| name.trim_start_matches('#'));
+        let target = target.and_then(|place| schema.pointer(place));
+        target.unwrap_or(value).get("description").is_some()
+    };
+    for (key, value) in part.as_object().into_iter().flatten() {
+        if key == "properties" && part["type"] == "object" {
+            let keys = value.as_object().into_iter().flatten();
+            let keys = keys.filter(|(_, value)| !words(value));
+            found.extend(keys.map(|(key, _)| format!("{place}/{key}")));
+        }
+        mute(value, &format!("{place}/{key}"), schema, found);
+    }
+    for (number, value) in part.as_array().into_iter().flatten().enumerate() {
+        mute(value, &format!("{place}/{number}"), schema, found);
+    }
+}
+
+#[test]
+fn an_editor_explains_every_key() {
+    let schema = schema();
+    let mut found = Vec::new();
+    mute(&schema, "", &schema, &mut found);
+    assert_eq!(found, Vec::<String>::new());
 }
 
 #[test]
@@ -157,4 +196,6 @@ fn an_editor_is_offered_types_and_prefixes_with_what_they_mean() {
     for id in ["openai:", "echo", "groq:", "file://provider.py"] {
         assert!(ids.contains(&json!(id)), "{id}");
     }
+    let offered = &schema["properties"]["providers"]["anyOf"][1]["items"]["defaultSnippets"];
+    assert_eq!(offered[0], json!({ "label": ids[0], "body": ids[0] }));
 }

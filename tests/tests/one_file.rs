@@ -144,7 +144,13 @@ fn a_file_that_is_not_whole_says_so() {
         fs::write(&program, bytes).expect("written");
         let told = anew(&program).arg("init").finish().again();
         let told = told.arg("eval").finish().told();
-        told.replace(&*program.to_string_lossy(), "[copy]")
+        let told = told.replace(&*program.to_string_lossy(), "[copy]");
+        // Which one is found first depends on their sizes.
+        let found = |name| format!("the digest of plugin {name} ");
+        let names = ["echo", "text", "json", "javascript"].into_iter();
+        names.fold(told, |told, name| {
+            told.replace(&found(name), &found("[name]"))
+        })
     };
     assert_snapshot!("cut off", told(&whole[..whole.len() - 100]));
     // The bytes of a plugin, in the middle of what is behind the program.

@@ -220,6 +220,31 @@ fn what_stands_in_the_way_is_said_at_once() {
     );
     assert!(!good.stdout.contains("hunter2"), "{}", good.stdout);
 
+    // Others could change what is kept, and code that is run.
+    let home = good.again().home().to_owned();
+    let set = |folder: &Path, mode| {
+        fs::set_permissions(folder, PermissionsExt::from_mode(mode)).expect("it is ours");
+    };
+    set(&home, 0o777);
+    set(&home.join("cache/plugins"), 0o777);
+    let open = good.again().arg("doctor").finish();
+    open.expect_code(0);
+    assert!(
+        open.stdout.contains("help: chmod go-w ") && open.stderr.is_empty(),
+        "{}{}",
+        open.stdout,
+        open.stderr
+    );
+    for problem in ["warning results", "warning sandbox"] {
+        assert!(
+            findings(&open).contains(problem),
+            "{problem}: {}",
+            open.stdout
+        );
+    }
+    set(&home, 0o700);
+    set(&home.join("cache/plugins"), 0o700);
+
     // The database is none, and the program's file is not whole.
     fs::write(good.again().home().join("runs.db"), "no database").expect("written");
     let whole = fs::read(&program).expect("read");

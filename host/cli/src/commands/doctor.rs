@@ -6,11 +6,12 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::mpsc;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use runner_eval::plugins::Bundled;
-use runner_sandbox::target;
+use runner_sandbox::{OnUntrustedCode, target};
 use serde_json::{Value, json};
 
 use super::list::when;
@@ -107,7 +108,7 @@ pub(super) fn run(arguments: &Doctor, setting: &Result<Setting, Failure>) -> Res
     match setting {
         Ok(setting) => {
             findings.push(Finding::of("plugins", plugins(setting)));
-            findings.push(Finding::of("sandbox", sandbox(setting)));
+            findings.push(sandbox(setting));
             findings.push(home(setting));
             findings.push(database(setting, now));
             findings.push(Finding::of("answers", answers(setting)));
@@ -173,13 +174,26 @@ fn plugins(setting: &Setting) -> Result<String, Failure> {
 }
 
 /// Checks whether as many instances as a run has can be reserved, and code of plugins can be kept.
-fn sandbox(setting: &Setting) -> Result<String, Failure> {
-    eval::sandbox(USUAL_INSTANCES, setting)?;
+fn sandbox(setting: &Setting) -> Finding {
+    let (tell, told) = mpsc::channel();
+    let on_untrusted = OnUntrustedCode::new(move |why| drop(tell.send(why.to_string())));
+    if let Err(failure) = eval::sandbox_telling(on_untrusted, USUAL_INSTANCES, setting) {
+        return Finding::bad("sandbox", &failure);
+    }
+    if let Ok(why) = told.try_recv() {
+        let help =
+            "none of it is run; if this is said again, set RUNNER_HOME to a folder of your own";
+        return Finding::doubtful(
+            "sandbox",
+            format!("{why}, so plugins are compiled anew\nhelp: {help}"),
+        );
+    }
     let kept = setting.home.compiled_plugins();
-    Ok(format!(
+    let text = format!(
         "there is room; code of plugins is kept in {}",
         kept.display()
-    ))
+    );
+    Finding::good("sandbox", text)
 }
 
 fn home(setting: &Setting) -> Finding {
@@ -197,6 +211,12 @@ fn home(setting: &Setting) -> Finding {
         let room = store.map_or(Ok(()), |store| store.check_room(&runs, 0));
         room.map_err(Failure::usage_from)
     });
+    #[cfg(unix)]
+    if room.is_ok()
+        && let Some(finding) = machine::open_to_others(&setting.home)
+    {
+        return finding;
+    }
     Finding::of(
         "results",
         room.map(|()| format!("kept in {folder}, where there is room")),

@@ -169,16 +169,26 @@ fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
 
 /// Makes room for so many instances at once.
 pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
+    let talk = setting.talk.clone();
+    let on_untrusted = OnUntrustedCode::new(move |why| {
+        talk.warning(&format!("{why}, so plugins are compiled anew"));
+    });
+    sandbox_telling(on_untrusted, instances, setting)
+}
+
+/// Makes it, and tells whoever is given of kept code that others could have changed.
+pub(super) fn sandbox_telling(
+    on_untrusted_code: OnUntrustedCode,
+    instances: usize,
+    setting: &Setting,
+) -> Result<Sandbox, Failure> {
     setting.home.make()?;
     let talk = setting.talk.clone();
-    let warned = setting.talk.clone();
     let sandbox = Sandbox::new(Options {
         on_long_compile: OnLongCompile::new(move || {
             talk.note("compiling a large plugin, once for this machine: up to a minute");
         }),
-        on_untrusted_code: OnUntrustedCode::new(move |why| {
-            warned.warning(&format!("{why}, so plugins are compiled anew"));
-        }),
+        on_untrusted_code,
         cache_dir: Some(setting.home.compiled_plugins()),
         instances: instances.try_into().unwrap_or(u32::MAX),
         ..Options::default()

@@ -1,7 +1,8 @@
 //! What is asked of the system: programs, proxies, limits.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runner_config::plan::GIVEN_VARIABLES;
@@ -9,6 +10,8 @@ use runner_config::plan::GIVEN_VARIABLES;
 use super::Finding;
 use crate::environment::Environment;
 use crate::figures;
+#[cfg(unix)]
+use crate::home::Home;
 
 /// Open files that a run with many cases at once may need: a connection each, and the program's own.
 #[cfg(unix)]
@@ -39,7 +42,9 @@ pub(super) fn programs(environment: &Environment) -> Vec<Finding> {
 fn program(name: &str, environment: &Environment, oldest: (u32, u32)) -> Finding {
     let path = environment.get("PATH").unwrap_or_default();
     let Some(place) = runner_process::find(Path::new(name), OsStr::new(path)) else {
-        let text = format!("no {name}: a config whose code needs it does not run");
+        let (major, minor) = oldest;
+        let help = format!("help: install {major}.{minor} or later, if you have such a config");
+        let text = format!("no {name}: a config whose code needs it does not run\n{help}");
         return Finding::good("programs", text);
     };
     let mut command = Command::new(&place);
@@ -91,9 +96,17 @@ fn release(said: &str) -> Option<(u32, u32)> {
 pub(super) fn proxies(environment: &Environment) -> Finding {
     let small = PROXIES.map(str::to_lowercase);
     let names = PROXIES.into_iter().chain(small.iter().map(String::as_str));
-    let set: Vec<&str> = names
-        .filter(|name| environment.get(name).is_some())
-        .collect();
+    let set = names.filter_map(|name| Some((name, environment.get(name)?)));
+    let set: Vec<(&str, &str)> = set.filter(|(_, value)| !value.is_empty()).collect();
+    let wrong = set
+        .iter()
+        .find(|(name, value)| !name.eq_ignore_ascii_case("NO_PROXY") && !is_address(value));
+    if let Some((name, _)) = wrong {
+        let help = format!("help: for example {name}=http://proxy.example:3128");
+        let text = format!("{name} is no address, so requests go as if it were not set\n{help}");
+        return Finding::doubtful("proxies", text);
+    }
+    let set: Vec<&str> = set.into_iter().map(|(name, _)| name).collect();
     let text = match &set[..] {
         [] => "no variable names one".to_owned(),
         set => format!(
@@ -102,6 +115,38 @@ pub(super) fn proxies(environment: &Environment) -> Finding {
         ),
     };
     Finding::good("proxies", text)
+}
+
+/// Whether it says where a proxy is, with or without scheme and account.
+fn is_address(value: &str) -> bool {
+    let (scheme, rest) = value.split_once("://").unwrap_or(("http", value));
+    let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = place.rsplit('@').next().unwrap_or_default();
+    let (host, port) = match place.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (place, "0"),
+    };
+    let is_known = scheme.starts_with("http") || scheme.starts_with("socks");
+    is_known
+        && !host.is_empty()
+        && !host.contains(char::is_whitespace)
+        && port.parse::<u16>().is_ok()
+}
+
+/// Whether others can change what is kept: what was agreed to, and results.
+#[cfg(unix)]
+pub(super) fn open_to_others(home: &Home) -> Option<Finding> {
+    use std::os::unix::fs::MetadataExt;
+    let runs = home.runs();
+    let places = [runs.parent()?.to_owned(), runs, home.agreements()];
+    // A folder with the sticky bit lets everybody change their own alone.
+    let is_loose = |mode: u32| mode & 0o022 != 0 && mode & 0o1000 == 0;
+    let is_open = |place: &&PathBuf| fs::metadata(place).is_ok_and(|its| is_loose(its.mode()));
+    let place = places.iter().find(is_open)?.display();
+    Some(Finding::doubtful(
+        "results",
+        format!("other users could change {place}\nhelp: chmod go-w {place}"),
+    ))
 }
 
 /// Finds how many files the process may have open.
@@ -147,7 +192,8 @@ mod tests {
         let missing = program("node", &environment, (20, 6));
         assert_eq!(
             missing.text,
-            "no node: a config whose code needs it does not run"
+            "no node: a config whose code needs it does not run\n\
+             help: install 20.6 or later, if you have such a config"
         );
     }
 
@@ -157,6 +203,37 @@ mod tests {
         assert_eq!(
             proxies(&environment).text,
             "https_proxy: requests to other machines go as they say"
+        );
+    }
+
+    #[test]
+    fn a_proxy_that_is_no_address_is_told() {
+        for value in [
+            "http://p:3128",
+            "p",
+            "p:1/",
+            "socks5h://me:secret@p:1080",
+            "http://[::1]:80",
+            "[::1]",
+        ] {
+            assert!(is_address(value), "{value}");
+        }
+        for value in ["not a url", "http://", "ftp://p", "http://p:many", "me@"] {
+            assert!(!is_address(value), "{value}");
+        }
+        let set = [
+            ("HTTP_PROXY", ""),
+            ("NO_PROXY", "a, b"),
+            ("ALL_PROXY", "my secret"),
+        ];
+        let found = proxies(&Environment::from_pairs(&set));
+        assert_eq!(
+            (found.state, &*found.text),
+            (
+                State::Doubtful,
+                "ALL_PROXY is no address, so requests go as if it were not set\n\
+                 help: for example ALL_PROXY=http://proxy.example:3128"
+            )
         );
     }
 

@@ -26,6 +26,7 @@ mod debian;
 mod folder;
 mod needs;
 mod notices;
+mod parts;
 mod tried;
 mod wrappers;
 
@@ -134,7 +135,7 @@ impl<'a> Dist<'a> {
         let mut runner = Command::new(&program);
         runner.arg("man").arg(folder.path("man"));
         step::read("making man pages", &mut runner)?;
-        let (notices, list) = notices::of(self.place, &self.version)?;
+        let (notices, list) = notices::of(self.place, &self.version, &self.target)?;
         folder.write("THIRD-PARTY.txt", notices.as_bytes())?;
         folder.write("sbom.cdx.json", list.as_bytes())?;
         Ok(folder)

@@ -15,7 +15,7 @@ use crate::place::{self, Place};
 use crate::step::{self, Failure, say};
 
 /// The tool, to the digit: another one makes another component.
-const TOOL: &str = "componentize-py==0.25.1";
+pub(crate) const TOOL: &str = "componentize-py==0.25.1";
 
 /// The sources and the contract, below the root.
 const SOURCES: &str = "plugins/python";

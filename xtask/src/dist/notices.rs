@@ -1,28 +1,48 @@
 //! Whose work the program is: notices with the texts of their licences, and a list for machines.
 //!
 //! What is linked into the program and its plugins, as cargo resolves it for their targets; what only
-//! builds or tests them is in neither. Texts are those that the authors put into their packages.
+//! builds or tests them is in neither. Texts are those that the authors put into their packages; `parts` has those of
+//! the others, and what is in the program and no package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::parts::{self, OthersWork};
 use crate::place::Place;
 use crate::step::{self, Failure};
 
+/// What plugins are built for.
+const GUESTS: &str = "wasm32-unknown-unknown";
+
 /// The notices as text, and the list (CycloneDX 1.5).
-pub(super) fn of(place: &Place, version: &str) -> Result<(String, String), Failure> {
+pub(super) fn of(place: &Place, version: &str, target: &str) -> Result<(String, String), Failure> {
     let mut cargo = step::cargo(&place.root);
     cargo.args(["metadata", "--locked", "--format-version", "1"]);
+    for target in [target, GUESTS] {
+        cargo.args(["--filter-platform", target]);
+    }
     let text = step::read("asking cargo what the program is made of", &mut cargo)?;
     let metadata: Value = serde_json::from_str(&text)
         .map_err(|error| Failure::new(format!("cargo metadata is not JSON: {error}")))?;
     let linked = linked(&metadata, &roots(&metadata, &place.root.join("plugins")));
-    let packages = packages(&metadata, &linked);
-    Ok((notices(&packages), list(&packages, version)))
+    let mut works = works(&metadata, &linked);
+    if let Some(bare) = works.iter().find(|work| work.texts.is_empty()) {
+        return Err(Failure::new(format!(
+            "{} holds no text of its licence, {}: put one into xtask/src/dist/licences and the table of parts.rs",
+            bare.called(),
+            bare.licence
+        )));
+    }
+    let mut rustc = Command::new("rustc");
+    let rust = step::read("asking rustc its version", rustc.arg("--version"))?;
+    let rust = rust.split_whitespace().nth(1).unwrap_or_default();
+    works.extend(parts::beside(&works, rust));
+    Ok((notices(&works), list(&works, version)))
 }
 
 /// The program and its plugins.
@@ -67,39 +87,57 @@ fn linked(metadata: &Value, roots: &[String]) -> BTreeSet<String> {
 }
 
 /// Those of other authors, in the order of their names.
-fn packages<'a>(metadata: &'a Value, linked: &BTreeSet<String>) -> Vec<&'a Value> {
+fn works(metadata: &Value, linked: &BTreeSet<String>) -> Vec<OthersWork> {
     let all = metadata["packages"].as_array().into_iter().flatten();
-    let mut packages: Vec<&Value> = all
+    let packages = all
         .filter(|package| package["id"].as_str().is_some_and(|id| linked.contains(id)))
-        .filter(|package| !package["source"].is_null())
-        .collect();
-    let key = |package: &Value| (field(package, "name"), field(package, "version"));
-    packages.sort_by_key(|package| key(package));
-    packages
+        .filter(|package| !package["source"].is_null());
+    let mut works: Vec<OthersWork> = packages.map(of_package).collect();
+    works.sort_by_key(OthersWork::called);
+    works
 }
 
-fn field(package: &Value, name: &str) -> String {
-    package[name].as_str().unwrap_or_default().to_owned()
+/// A package of cargo's, with the texts in it, or else the usual text of its licence.
+fn of_package(package: &Value) -> OthersWork {
+    let field = |name: &str| package[name].as_str().unwrap_or_default().to_owned();
+    let (licence, manifest) = (field("license"), field("manifest_path"));
+    let mut texts = Vec::new();
+    licence_texts(
+        Path::new(&manifest).parent().unwrap_or(Path::new(".")),
+        &mut texts,
+    );
+    texts.sort();
+    if texts.is_empty() {
+        texts.extend(parts::text_of(&licence));
+    }
+    OthersWork {
+        name: field("name"),
+        version: field("version"),
+        licence,
+        home: field("repository"),
+        about: String::new(),
+        is_package: true,
+        texts,
+    }
 }
 
-/// One entry a package; each text once, with all whose it is.
-fn notices(packages: &[&Value]) -> String {
+/// One entry each; each text once, with all whose it is.
+fn notices(works: &[OthersWork]) -> String {
     let mut text =
         "runner is made with the work of many. What is in it, and under which licence:\n\n"
             .to_owned();
-    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for package in packages {
-        let name = format!("{} {}", field(package, "name"), field(package, "version"));
+    let mut texts: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for work in works {
+        let OthersWork {
+            licence,
+            home,
+            about,
+            ..
+        } = work;
         // Writing to a string can't fail.
-        let _ = writeln!(
-            text,
-            "{name}: {}  {}",
-            field(package, "license"),
-            field(package, "repository")
-        );
-        let manifest = field(package, "manifest_path");
-        for found in licence_texts(Path::new(&manifest).parent().unwrap_or(Path::new("."))) {
-            texts.entry(found).or_default().push(name.clone());
+        let _ = writeln!(text, "{}: {licence}  {home}  {about}", work.called());
+        for found in &work.texts {
+            texts.entry(found).or_default().push(work.called());
         }
     }
     for (licence, names) in texts {
@@ -114,36 +152,66 @@ fn notices(packages: &[&Value]) -> String {
     text
 }
 
-/// The texts in a package's folder.
-fn licence_texts(folder: &Path) -> Vec<String> {
+/// The texts in a package's folder, and in those of others that it holds.
+fn licence_texts(folder: &Path, texts: &mut Vec<String>) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let is_licence = |name: &str| {
-        let name = name.to_ascii_uppercase();
-        ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"]
-            .iter()
-            .any(|begin| name.starts_with(begin))
+    let paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let named = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name.to_string_lossy().to_ascii_uppercase()
     };
-    let files = entries.filter(|entry| is_licence(&entry.file_name().to_string_lossy()));
-    let mut texts: Vec<String> = files
-        .filter_map(|entry| fs::read_to_string(entry.path()).ok())
-        .collect();
-    texts.sort();
-    texts
+    // Of the two licences of Zstandard the one is chosen that asks for no sources.
+    let has_licence = paths.iter().any(|path| named(path).starts_with("LICENSE"));
+    let is_text = |path: &Path| {
+        let name = named(path);
+        let mut begins = [
+            "LICENSE",
+            "LICENCE",
+            "COPYING",
+            "COPYRIGHT",
+            "NOTICE",
+            "UNLICENSE",
+        ]
+        .iter();
+        begins.any(|begin| name.starts_with(begin))
+            && ![".RS", ".YML"].iter().any(|end| name.ends_with(end))
+            && !(has_licence && name == "COPYING")
+    };
+    for path in paths {
+        if path.is_dir() {
+            licence_texts(&path, texts);
+        } else if is_text(&path) {
+            texts.extend(fs::read_to_string(path));
+        }
+    }
 }
 
 /// For machines. It has no time and no random number: the same program has the same list.
-fn list(packages: &[&Value], version: &str) -> String {
-    let component = |package: &&Value| {
-        let (name, version) = (field(package, "name"), field(package, "version"));
-        json!({
+fn list(works: &[OthersWork], version: &str) -> String {
+    let component = |work: &OthersWork| {
+        let OthersWork {
+            name,
+            version,
+            about,
+            ..
+        } = work;
+        let mut component = json!({
             "type": "library",
             "name": name,
-            "version": version,
-            "purl": format!("pkg:cargo/{name}@{version}"),
-            "licenses": [{ "expression": field(package, "license").replace('/', " OR ") }],
-        })
+            "licenses": [{ "expression": work.licence.replace('/', " OR ") }],
+        });
+        if !version.is_empty() {
+            component["version"] = json!(version);
+        }
+        if !about.is_empty() {
+            component["description"] = json!(about);
+        }
+        if work.is_package {
+            component["purl"] = json!(format!("pkg:cargo/{name}@{version}"));
+        }
+        component
     };
-    let components: Vec<Value> = packages.iter().map(component).collect();
+    let components: Vec<Value> = works.iter().map(component).collect();
     let list = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.5",
@@ -191,13 +259,45 @@ mod tests {
         let metadata = metadata();
         let roots = roots(&metadata, Path::new("/clone/plugins"));
         assert_eq!(roots, ["runner", "plugins/echo"]);
-        let packages = packages(&metadata, &linked(&metadata, &roots));
-        let names: Vec<String> = packages.iter().map(|it| field(it, "name")).collect();
+        let works = works(&metadata, &linked(&metadata, &roots));
+        let names: Vec<&str> = works.iter().map(|it| &*it.name).collect();
         assert_eq!(names, ["engine", "shared"]);
-        let list: Value = serde_json::from_str(&list(&packages, "0.1.0")).expect("JSON");
+        let list: Value = serde_json::from_str(&list(&works, "0.1.0")).expect("JSON");
         let first = &list["components"][0];
         assert_eq!(first["purl"], "pkg:cargo/engine@1.0.0");
         assert_eq!(first["licenses"][0]["expression"], "MIT OR Apache-2.0");
-        assert!(notices(&packages).contains("shared 1.0.0: MIT/Apache-2.0"));
+        let notices = notices(&works);
+        assert!(notices.contains("shared 1.0.0: MIT/Apache-2.0"));
+        // They hold no text, so they share the usual one.
+        assert!(
+            notices.contains("\nengine 1.0.0, shared 1.0.0\n\nThe MIT License\n"),
+            "{notices}"
+        );
+    }
+
+    #[test]
+    fn what_packages_bring_along_is_listed_with_them() {
+        let package =
+            |name: &str| of_package(&json!({ "name": name, "version": "1.2.0", "license": "MIT" }));
+        let works = parts::beside(&[package("rquickjs-sys")], "1.95.0");
+        let called: Vec<String> = works
+            .iter()
+            .map(|it| format!("{} {}", it.called(), it.about))
+            .collect();
+        assert!(
+            called.contains(&"QuickJS in rquickjs-sys 1.2.0".to_owned()),
+            "{called:?}"
+        );
+        assert!(
+            called.contains(&"the Rust standard library 1.95.0 ".to_owned()),
+            "{called:?}"
+        );
+        assert!(
+            !called.iter().any(|it| it.starts_with("SQLite")),
+            "{called:?}"
+        );
+        for work in works {
+            assert!(!work.texts.is_empty(), "{}", work.name);
+        }
     }
 }

@@ -21,6 +21,9 @@ use crate::step::{self, Failure, say};
 /// The plugin that most others are like: a client of a model API.
 const LIKE: &str = "openai";
 
+/// What the config of `runner init` needs, and what runs its code.
+const FEW: [&str; 4] = ["text", "echo", "json", "javascript"];
+
 /// How hard the plugins are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
@@ -38,6 +41,14 @@ impl Effort {
             Self::Much => "19",
         }
     }
+
+    /// The level for packages of the whole, in the words of gzip and dpkg-deb.
+    pub(crate) fn gzip(self) -> u8 {
+        match self {
+            Self::Little => 1,
+            Self::Much => 6,
+        }
+    }
 }
 
 /// Builds everything, and bundles it with all plugins that can be built here.
@@ -46,26 +57,50 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::own(place, Own::StartedAhead)?;
     python::if_possible(place);
     program::build_to_ship(place)?;
-    bundle(place, Effort::Much).map(drop)
+    bundle(place, Effort::Much)
 }
 
-/// Bundles what is built; gives where the program is.
-pub(crate) fn bundle(place: &Place, effort: Effort) -> Result<PathBuf, Failure> {
-    let folder = place.target.join("bundle");
+/// Bundles what is built.
+pub(crate) fn bundle(place: &Place, effort: Effort) -> Result<(), Failure> {
+    let program = place.bundled_runner();
+    pack(place, effort, &components(place)?, &program)
+}
+
+/// Bundles the built program with the plugins that a first config needs, in a moment.
+pub(crate) fn small(place: &Place, program: &Path) -> Result<(), Failure> {
+    let file = |name: &str| place.release().join(format!("plugins/{name}.wasm"));
+    pack(place, Effort::Little, &FEW.map(file), program)
+}
+
+/// Puts the built program with these plugins into one file.
+fn pack(
+    place: &Place,
+    effort: Effort,
+    components: &[PathBuf],
+    program: &Path,
+) -> Result<(), Failure> {
+    let folder = program.parent().unwrap_or(&place.target);
     let failed = |error| Failure::new(format!("cannot write to {}: {error}", folder.display()));
-    fs::create_dir_all(&folder).map_err(failed)?;
+    fs::create_dir_all(folder).map_err(failed)?;
     let bare = folder.join("bare");
     strip(place, &bare)?;
-    let program = place.bundled_runner();
+    let like = if components
+        .iter()
+        .any(|path| path.ends_with(format!("{LIKE}.wasm")))
+    {
+        LIKE
+    } else {
+        FEW[0]
+    };
     let mut pack = Command::new(place.runner());
     step::forget_cargo(&mut pack);
     pack.args(["plugin", "pack", "--level", effort.level()]);
-    pack.args(["--like", LIKE, "--program"]).arg(&bare);
-    pack.arg("--to").arg(&program);
+    pack.args(["--like", like, "--program"]).arg(&bare);
+    pack.arg("--to").arg(program);
     if let Some(commit) = commit(&place.root) {
         pack.args(["--commit", &commit]);
     }
-    pack.args(components(place)?);
+    pack.args(components);
     // Its figures are for whoever looks for what is large.
     fs::write(
         folder.join("sizes.txt"),
@@ -73,13 +108,13 @@ pub(crate) fn bundle(place: &Place, effort: Effort) -> Result<PathBuf, Failure> 
     )
     .map_err(failed)?;
     fs::remove_file(&bare).map_err(failed)?;
-    let size = fs::metadata(&program).map_err(failed)?.len();
+    let size = fs::metadata(program).map_err(failed)?.len();
     say(&format!(
         "the program with its plugins, one file of {} MB: {}",
         size / 1_000_000,
-        place::relative(&program)
+        place::relative(program)
     ));
-    Ok(program)
+    Ok(())
 }
 
 /// The program's own plugins, as they are built.

@@ -14,10 +14,10 @@
 //! What is packed has the time of the commit and belongs to root, in the order of names: the same program
 //! gives the same files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bundle;
+use crate::bundle::{self, Effort};
 use crate::place::{self, Place};
 use crate::step::{self, Failure, say};
 
@@ -50,6 +50,8 @@ const README: &[u8] = include_bytes!("dist/README.md");
 /// What is being made.
 struct Dist<'a> {
     place: &'a Place,
+    program: PathBuf,
+    effort: Effort,
     version: String,
     target: String,
     /// Seconds since 1970 of the commit.
@@ -61,25 +63,48 @@ struct Dist<'a> {
 /// Makes and tries all of it.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     bundle::run(place)?;
-    let dist = Dist::new(place)?;
+    let home = Folder::emptied(place.target.join("dist"))?;
+    make(&Dist::new(
+        place,
+        place.bundled_runner(),
+        home,
+        Effort::Much,
+    )?)
+}
+
+/// Makes and tries it of the program as its tests use it, with few plugins: so what packs and tries is run on every
+/// commit.
+pub(crate) fn quick(place: &Place) -> Result<(), Failure> {
+    let home = Folder::emptied(place.target.join("dist-quick"))?;
+    let program = home.path("bundle/runner");
+    bundle::small(place, &program)?;
+    make(&Dist::new(place, program, home, Effort::Little)?)
+}
+
+fn make(dist: &Dist<'_>) -> Result<(), Failure> {
     let content = dist.fill()?;
     let archive = dist.archive()?;
     let mut made = vec![archive.clone()];
-    made.extend(debian::package(&dist, &content)?);
-    let wrappers = wrappers::packages(&dist, &content)?;
+    let debian = debian::package(dist, &content)?;
+    made.extend(debian.clone());
+    let wrappers = wrappers::packages(dist, &content)?;
     made.extend(wrappers.iter().cloned());
-    let root = container::root(&dist, &content)?;
+    let root = container::root(dist, &content)?;
     made.extend(root.clone());
     let script = include_bytes!("dist/install.sh");
     dist.home.write("install.sh", script)?;
     dist.home.executable("install.sh")?;
     let sums = dist.sums(&made)?;
     dist.home.write("sha256sums.txt", sums.as_bytes())?;
-    tried::archive(&dist.home, &archive)?;
-    tried::wrappers(&dist.home, &wrappers)?;
-    if let Some(root) = root {
-        tried::container(&dist.home, &root)?;
+    tried::archive(dist, &archive)?;
+    if let Some(debian) = debian {
+        tried::debian(dist, &debian)?;
     }
+    if let Some(root) = root {
+        tried::container(dist, &root)?;
+    }
+    tried::npm(dist, &wrappers)?;
+    tried::wheel(dist, &wrappers)?;
     for file in &made {
         say(&format!("made: {}", place::relative(&dist.home.path(file))));
     }
@@ -87,8 +112,12 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
 }
 
 impl<'a> Dist<'a> {
-    fn new(place: &'a Place) -> Result<Self, Failure> {
-        let program = place.bundled_runner();
+    fn new(
+        place: &'a Place,
+        program: PathBuf,
+        home: Folder,
+        effort: Effort,
+    ) -> Result<Self, Failure> {
         let mut runner = Command::new(&program);
         runner.args(["--version", "--verbose"]);
         let about = step::read("asking the program what it is", &mut runner)?;
@@ -107,8 +136,10 @@ impl<'a> Dist<'a> {
             target: of("target ")?,
             // An archive of the sources has no commits.
             time: time.map_or_else(|_| "0".to_owned(), |time| time.trim().to_owned()),
-            home: Folder::emptied(place.target.join("dist"))?,
+            home,
             needs: Needs::of(&program)?,
+            program,
+            effort,
         })
     }
 
@@ -120,7 +151,7 @@ impl<'a> Dist<'a> {
     /// What the archive holds; other packages take it from there.
     fn fill(&self) -> Result<Folder, Failure> {
         let folder = self.home.below(&self.name(""));
-        folder.copy(&self.place.bundled_runner(), "runner")?;
+        folder.copy(&self.program, "runner")?;
         for file in TEXTS {
             folder.copy(&self.place.root.join(file), file)?;
         }
@@ -158,7 +189,10 @@ impl<'a> Dist<'a> {
         tar.args(["--owner=0", "--group=0"]);
         tar.arg(format!("--mtime=@{}", self.time));
         // The time of packing is none of the archive's business.
-        tar.arg("--use-compress-program=gzip -n -6");
+        tar.arg(format!(
+            "--use-compress-program=gzip -n -{}",
+            self.effort.gzip()
+        ));
         tar.arg("-cf").arg(self.home.path(name));
         tar
     }

@@ -43,7 +43,8 @@ usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
   bundle              build everything, and make one file of the program and its plugins
-  dist                the same, as archive and packages with licences, each tried
+  dist [--quick]      the same, as archive and packages with licences, each tried; of the program
+                      that is built, with few plugins, in a minute
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system), deny (licences, sources and
@@ -105,6 +106,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["quickstart"] => Box::new(quickstart::run),
         ["bundle"] => Box::new(bundle::run),
         ["dist"] => Box::new(dist::run),
+        ["dist", "--quick"] => Box::new(dist::quick),
         ["crates"] => Box::new(crates::run),
         ["site"] => Box::new(site::run),
         ["test"] => Box::new(test::run),

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::check;
+use crate::dist;
 use crate::place::Place;
 use crate::plugins;
 use crate::program;
@@ -24,6 +25,7 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     let home = place.target.join("test-home");
     compile_python(place, &home)?;
     quickstart::example(place, Some(&home))?;
+    dist::quick(place)?;
     check::run(place)?;
     let mut cargo = step::cargo(&place.root);
     cargo.args(["test", "--locked", "--release", "--workspace"]);

@@ -55,7 +55,9 @@ pub(super) fn package(dist: &Dist<'_>, content: &Folder) -> Result<Option<String
     build
         .current_dir(dist.home.path(""))
         .env("SOURCE_DATE_EPOCH", &dist.time);
-    build.args(["--root-owner-group", "--build", "-Zgzip", "deb", &name]);
+    build.args(["--root-owner-group", "--build", "-Zgzip"]);
+    build.arg(format!("-z{}", dist.effort.gzip()));
+    build.args(["deb", &name]);
     step::run("packing for Debian", build.stdout(Stdio::null()))?;
     root.remove()?;
     Ok(Some(name))

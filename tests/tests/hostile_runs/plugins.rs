@@ -128,6 +128,24 @@ fn hostile_rows_cost_themselves_only() {
     assert!(!said.contains("\u{1b}[2K"), "{said}");
 }
 
+/// What a test expects stands in its variables: a provider of somebody else's could answer with it.
+#[test]
+fn a_provider_of_somebody_else_s_gets_the_prompt_and_no_variables() {
+    let config = "prompts: ['what is {{n}}?']\nproviders: [{ id: 'hostile:options', config: { agreeable: true } }]\n\
+                  plugins: { hostile: { source: hostile.wasm } }\n\
+                  tests: [{ vars: { n: 1, expected: one }, options: { temperature: 0 } }]\n";
+    let run = Run::new()
+        .config(config)
+        .file("hostile.wasm", hostile("as-it-should"))
+        .args(["eval", "-o", "out.json", "--no-table", "--trust-config"]);
+    let finished = run.finish();
+    finished.expect_code(0);
+    assert_eq!(
+        rows(&finished)[0]["response"]["output"],
+        r#"{"temperature":0}"#
+    );
+}
+
 /// Compiled code that others could have changed is not run: it is compiled anew, said once.
 #[cfg(unix)]
 #[test]

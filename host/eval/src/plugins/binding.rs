@@ -106,7 +106,8 @@ impl Binder<'_> {
                 grants: Arc::new(bound.grants),
                 limits,
                 code: provider.code.clone(),
-                reads_vars: extras.reads("vars"),
+                // They hold what is expected, which a stranger could answer with.
+                reads_vars: matches!(plugin.trust, Trust::Bundled) && extras.reads("vars"),
                 checks_itself: extras.checks_target(),
                 may_see_config: bound.may_see_config,
                 plugin,

@@ -175,7 +175,7 @@ fn good() -> Info {
         },
         config_schema_json: None,
         metadata_json: Some(format!(
-            "{{\"descriptions\": [\"{}\"]}}",
+            "{{\"reads\": [\"vars\"], \"descriptions\": [\"{}\"]}}",
             KINDS.join("\", \"")
         )),
     }

@@ -303,6 +303,7 @@ impl provider::Guest for Hostile {
     ) -> Result<Completion, Error> {
         let text = match target.name.as_str() {
             "as-told" => told::follow(&request.prompt),
+            "options" => request.options_json.clone().unwrap_or_default(),
             name => misbehaviour::by_name(name, &request.prompt),
         };
         if target.name == "deep-error" {

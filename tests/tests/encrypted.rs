@@ -247,3 +247,27 @@ fn a_form_has_fields_and_files() {
     );
     assert_eq!((&*seen.method, body), ("POST", expected));
 }
+
+/// However soon the next is made, an answer repeats none that its own request had.
+#[test]
+fn no_signature_is_kept_of_answers_that_repeat_it() {
+    let api = ModelApi::start();
+    api.rule(|seen| {
+        let repeated = seen.header("x-signature").unwrap_or_default();
+        Some(Answer::json(&json!({ "answer": repeated })))
+    });
+    let signed = json!({
+        "signatureAuth": { "privateKeyPath": "keys/signing.pem", "signatureValidityMs": 0 },
+        "headers": { "x-signature": "{{signature}}" },
+    });
+    let run = run(&api.url(), &signed).args(["--repeat", "40", "--record", "tape.jsonl"]);
+    let finished = run.finish();
+    finished.expect_code(100);
+    let tape = finished.read("tape.jsonl");
+    let kept = finished.json("out.json").to_string() + &tape;
+    assert_eq!(api.requests().len(), 40);
+    for seen in api.requests() {
+        let signature = seen.header("x-signature").expect("it is signed").to_owned();
+        assert!(!kept.contains(&signature[..40]), "{signature}");
+    }
+}

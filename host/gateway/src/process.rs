@@ -175,6 +175,7 @@ impl ProcessCall {
             status: 200,
             headers: HeaderMap::new(),
             body,
+            signature: None,
         })
     }
 

@@ -15,6 +15,7 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue}
 use crate::exchange::RESPONSE_LIMIT;
 use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
+use crate::policy::secret::Secret;
 use crate::wire::bodies::{Movement, Space};
 use crate::wire::class::Transport;
 use crate::wire::coding::{self, Coding, Unpackable};
@@ -31,6 +32,8 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+    /// The signature that its request had in it, which it may repeat.
+    pub(crate) signature: Option<Secret>,
 }
 
 /// The time on the wire that an exchange may have, over all its attempts.
@@ -90,10 +93,10 @@ async fn follow(
         // No hop is unchecked: within one origin a grant may be for a path of it.
         grants.check(&prepared.origin)?;
         grants.check_path(&prepared.origin, &draft.url)?;
-        let response = send(means, grants, prepared, &draft).await?;
+        let (response, signature) = send(means, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
-            Way::Stay => return whole(response, prepared, space).await,
+            Way::Stay => return whole((response, signature), prepared, space).await,
             Way::Leave(target) => {
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
@@ -116,7 +119,7 @@ async fn send(
     grants: &Grants,
     prepared: &Prepared,
     draft: &Draft,
-) -> Result<reqwest::Response, WireFault> {
+) -> Result<(reqwest::Response, Option<Secret>), WireFault> {
     let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
         let token = match signature.token_key() {
@@ -125,14 +128,13 @@ async fn send(
         };
         signature.sign(&mut draft, Timestamp::now(), token.as_ref());
     }
-    if let Some(signer) = grants.signer() {
+    let signature = grants.signer().and_then(|signer| {
         let now = Timestamp::now().as_millisecond().try_into().unwrap_or(0);
-        let request = (&mut draft.url, &mut draft.headers, &mut draft.body);
-        if let Some(signature) = signer.fill(request, now) {
-            means
-                .tokens
-                .hide(signer.key(), &signature, &prepared.origin)?;
-        }
+        signer.fill((&mut draft.url, &mut draft.headers, &mut draft.body), now)
+    });
+    if let (Some(signer), Some(signature)) = (grants.signer(), &signature) {
+        let origin = &prepared.origin;
+        means.tokens.hide(signer.key(), signature, origin)?;
     }
     // Without the header any coding would do.
     let identity = HeaderValue::from_static("identity");
@@ -145,22 +147,23 @@ async fn send(
     if let Some(body) = draft.body {
         request = request.body(body);
     }
-    request
-        .send()
-        .await
-        .map_err(|error| explain(&error, grants, &prepared.origin))
+    let response = request.send().await;
+    let response = response.map_err(|error| explain(&error, grants, &prepared.origin))?;
+    Ok((response, signature))
 }
 
 /// Reads the answer, if it is one that the masker can look through.
 async fn whole(
-    response: reqwest::Response,
+    (response, signature): (reqwest::Response, Option<Secret>),
     prepared: &Prepared,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     const PARTIAL_CONTENT: u16 = 206;
     let origin = &prepared.origin;
     let mut answer = read(response, origin, space).await?;
-    if answer.status == PARTIAL_CONTENT && prepared.signature.is_some() {
+    answer.signature = signature;
+    let has_secret = prepared.signature.is_some() || answer.signature.is_some();
+    if answer.status == PARTIAL_CONTENT && has_secret {
         let origin = origin.to_string();
         return Err(WireFault::Partial { origin });
     }
@@ -238,6 +241,7 @@ async fn read(
         status: response.status().as_u16(),
         headers: std::mem::take(response.headers_mut()),
         body,
+        signature: None,
     })
 }
 

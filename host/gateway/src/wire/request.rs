@@ -78,7 +78,8 @@ pub(crate) fn prepare(
         None => None,
     };
     let scheme = credential.map(|(_, credential)| &credential.scheme);
-    let headers = headers(grants.plugin(), &exchange.headers, scheme)?;
+    let has_secret = scheme.is_some() || grants.signer().is_some();
+    let headers = headers(grants.plugin(), &exchange.headers, (scheme, has_secret))?;
     refuse_own_parameter(grants.plugin(), &url, scheme)?;
     let signature = match credential.filter(|_| sign) {
         Some((name, credential)) => {
@@ -162,7 +163,7 @@ fn url(text: &str) -> Result<Url, WireFault> {
 fn headers(
     plugin: &str,
     pairs: &[(String, String)],
-    scheme: Option<&Scheme>,
+    (scheme, has_secret): (Option<&Scheme>, bool),
 ) -> Result<HeaderMap, WireFault> {
     let total: usize = pairs
         .iter()
@@ -177,7 +178,7 @@ fn headers(
     for (name, value) in pairs {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| WireFault::Invalid(format!("{name:?} is not a header name")))?;
-        if let Some(reason) = reserved(name.as_str(), scheme) {
+        if let Some(reason) = reserved(name.as_str(), scheme, has_secret) {
             return Err(WireFault::Refused(Refusal::Reserved {
                 plugin: plugin.to_owned(),
                 what: format!("the header '{name}'"),
@@ -196,14 +197,14 @@ fn headers(
     Ok(headers)
 }
 
-fn reserved(name: &str, scheme: Option<&Scheme>) -> Option<&'static str> {
+fn reserved(name: &str, scheme: Option<&Scheme>, has_secret: bool) -> Option<&'static str> {
     if scheme.and_then(Scheme::header) == Some(name) {
         return Some("the credential goes there");
     }
     if matches!(scheme, Some(Scheme::AwsSigV4 { .. })) && name.starts_with("x-amz-") {
         return Some("the signature has it");
     }
-    if scheme.is_some() && header::PARTIAL.contains(&name) {
+    if has_secret && header::PARTIAL.contains(&name) {
         return Some("with a credential answers come whole");
     }
     header::reserved(name)

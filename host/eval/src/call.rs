@@ -9,6 +9,7 @@
 //! and it is neither work nor worth waiting for once the run ends. A call that is cut off by a
 //! limit on time has none: it has held its slot for longer.
 
+use std::borrow::Cow;
 use std::future::pending;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use runner_gateway::{
 };
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host, InputOf};
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
@@ -28,8 +30,9 @@ use crate::answer::{Completed, token_usage};
 use crate::called::CalledPlugin;
 use crate::context::RunContext;
 use crate::failure::CallFailure;
+use crate::identity::call_id_of_given;
 use crate::memory::Account;
-use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target};
+use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target, Trust};
 use crate::private_door::Purpose;
 use crate::record::GraderUsage;
 
@@ -148,7 +151,9 @@ impl CallScope {
         };
         let component = &served.plugin.component;
         let request = &*exchange::sent(self, &served.code, request, context).await?;
-        let ask = |call| component.complete(call, &served.abi, request, context);
+        let given = (&request.prompt, &request.options_json);
+        let shown = &*shown(served, &given, context);
+        let ask = |call| component.complete(call, &served.abi, request, shown);
         let Provided {
             result,
             latency,
@@ -185,7 +190,8 @@ impl CallScope {
             }
         };
         let component = &served.plugin.component;
-        let ask = |call| component.embed(call, &served.abi, &inputs, context);
+        let shown = &*shown(served, &inputs, context);
+        let ask = |call| component.embed(call, &served.abi, &inputs, shown);
         let provided = self.provide(grader, target, served, ask).await;
         let mut embeddings = provided.result?;
         let host = provided.host;
@@ -431,6 +437,22 @@ fn settle(
         reservation.close(Said::by_answer(cost));
     }
     cost
+}
+
+/// The identity of a call as the component sees it that is `given` this.
+fn shown<'c>(
+    served: &ByPlugin,
+    given: &impl Serialize,
+    context: &'c CallContext,
+) -> Cow<'c, CallContext> {
+    if matches!(served.plugin.trust, Trust::Bundled) {
+        return Cow::Borrowed(context);
+    }
+    let call_id = call_id_of_given(&served.abi, given, context.repeat_index);
+    Cow::Owned(CallContext {
+        call_id,
+        ..context.clone()
+    })
 }
 
 #[cfg(test)]

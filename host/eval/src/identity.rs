@@ -15,6 +15,7 @@ use runner_config::plan::{
     ProviderProgram, Script,
 };
 use runner_gateway::Masker;
+use runner_sandbox::abi::Target;
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -38,6 +39,17 @@ pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
         case.repeat_index,
     ));
     HEXLOWER.encode(&Sha256::digest(masker.mask(&content).as_bytes()))
+}
+
+/// The id of a call for a component of somebody else's, by what it is given anyway: with more in it, it could try
+/// out what the test expects.
+pub(crate) fn call_id_of_given(target: &Target, given: &impl Serialize, repeat: u32) -> String {
+    let content = json(&(
+        (&target.id, &target.name, &target.config_json),
+        given,
+        repeat,
+    ));
+    HEXLOWER.encode(&Sha256::digest(content))
 }
 
 /// The keys of a provider's config that have nothing of the environment.

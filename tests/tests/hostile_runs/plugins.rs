@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use insta::assert_snapshot;
 use runner_tests::{Finished, Run, guest};
+use serde_json::Value;
 
 use crate::hostile_runs::measured::{Measured, hostile, measured, rows};
 
@@ -144,6 +145,24 @@ fn a_provider_of_somebody_else_s_gets_the_prompt_and_no_variables() {
         rows(&finished)[0]["response"]["output"],
         r#"{"temperature":0}"#
     );
+}
+
+/// Nor can it try out what a test expects on the name that the call has.
+#[test]
+fn a_call_is_named_by_what_somebody_else_s_provider_is_given() {
+    let config = "prompts: ['what is {{n}}?']\nproviders: [{ id: 'hostile:call-id', config: { agreeable: true } }]\n\
+                  plugins: { hostile: { source: hostile.wasm } }\n\
+                  tests: [{ vars: { n: 1, expected: one } }, { vars: { n: 1, expected: eins } }, { vars: { n: 2 } }]\n";
+    let run = Run::new()
+        .config(config)
+        .file("hostile.wasm", hostile("as-it-should"))
+        .args(["eval", "-o", "out.json", "--no-table", "--trust-config"]);
+    let finished = run.finish();
+    finished.expect_code(0);
+    let rows = rows(&finished);
+    let ids: Vec<&Value> = rows.iter().map(|row| &row["response"]["output"]).collect();
+    assert_eq!(ids[0], ids[1]);
+    assert_ne!(ids[0], ids[2]);
 }
 
 /// Compiled code that others could have changed is not run: it is compiled anew, said once.

@@ -299,11 +299,12 @@ impl provider::Guest for Hostile {
     fn complete(
         target: Target,
         request: Request,
-        _context: CallContext,
+        context: CallContext,
     ) -> Result<Completion, Error> {
         let text = match target.name.as_str() {
             "as-told" => told::follow(&request.prompt),
             "options" => request.options_json.clone().unwrap_or_default(),
+            "call-id" => context.call_id,
             name => misbehaviour::by_name(name, &request.prompt),
         };
         if target.name == "deep-error" {

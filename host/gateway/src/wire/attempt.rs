@@ -265,6 +265,15 @@ fn explain(error: &reqwest::Error, grants: &Grants, origin: &Origin) -> WireFaul
     transport(kind, origin, error)
 }
 
+/// Whether a certificate is signed by nobody who is known.
+fn is_of_nobody(error: &rustls::Error) -> bool {
+    use rustls::{CertificateError, Error};
+    matches!(
+        error,
+        Error::InvalidCertificate(CertificateError::UnknownIssuer)
+    )
+}
+
 /// Whether a TLS error says something about the server rather than about the moment.
 fn is_lasting(error: &rustls::Error) -> bool {
     use rustls::Error;
@@ -281,10 +290,14 @@ fn is_lasting(error: &rustls::Error) -> bool {
 fn transport(kind: Transport, origin: &Origin, error: &reqwest::Error) -> WireFault {
     // The outer layers repeat the URL, which may hold a secret; the innermost has the
     // reason.
-    let reason = causes(error)
-        .last()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let reason = if find::<rustls::Error>(error).is_some_and(is_of_nobody) {
+        "its certificate is of no authority that this system knows; name that one's certificate in \
+         SSL_CERT_FILE, or as `tls: { caPath: … }` of a provider `http`"
+            .to_owned()
+    } else {
+        let cause = causes(error).last();
+        cause.map(ToString::to_string).unwrap_or_default()
+    };
     WireFault::Transport {
         origin: origin.to_string(),
         kind,

@@ -271,3 +271,26 @@ fn no_signature_is_kept_of_answers_that_repeat_it() {
         assert!(!kept.contains(&signature[..40]), "{signature}");
     }
 }
+
+#[test]
+fn a_provider_of_another_api_is_given_no_key() {
+    let provider = json!({ "id": "openai:m", "config": { "tls": { "key": CLIENT[1] } } });
+    let config = json!({ "prompts": ["hi"], "providers": [provider] }).to_string();
+    let run = Run::new()
+        .config(&config)
+        .env("OPENAI_API_KEY", "sk-test-key");
+    let finished = run.args(["eval"]).finish();
+    finished.expect_code(2);
+    assert!(
+        finished
+            .stderr
+            .contains("is a key of the provider `http` alone"),
+        "{}",
+        finished.stderr
+    );
+    assert!(
+        !finished.stderr.contains("PRIVATE KEY"),
+        "{}",
+        finished.stderr
+    );
+}

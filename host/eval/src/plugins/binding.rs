@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::auth::Auth;
 use super::aws;
-use super::bind_error::BindError;
+use super::bind_error::{BindError, place_of};
 use super::binder::{Binder, Bound, digest, granted_json, patterns, reads};
 use super::bounds::{call_limits, scheduling};
 use super::certificates;
@@ -254,7 +254,10 @@ impl Binder<'_> {
                 certificates::take(provider, config)?,
                 signature_auth::take(provider, config)?,
             ),
-            None => (None, None),
+            None => {
+                refuse_keys(provider, config)?;
+                (None, None)
+            }
         };
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
@@ -405,5 +408,17 @@ impl Binder<'_> {
                 named_by: named_by.to_vec(),
             });
         }
+    }
+}
+
+/// Refuses keys of `http` that hold a secret: another plugin would send them on as options of its API.
+fn refuse_keys(provider: &Provider, config: &Map<String, Value>) -> Result<(), BindError> {
+    let keys = [certificates::KEY, signature_auth::KEY];
+    match keys.into_iter().find(|key| config.contains_key(*key)) {
+        None => Ok(()),
+        Some(key) => Err(BindError::Config {
+            at: place_of(provider, &format!("/{key}")),
+            problem: format!("`{key}` is a key of the provider `http` alone"),
+        }),
     }
 }

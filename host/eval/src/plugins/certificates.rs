@@ -15,7 +15,7 @@ use super::ways::is_loopback;
 use crate::trust::Need;
 
 /// The key of the config.
-const KEY: &str = "tls";
+pub(super) const KEY: &str = "tls";
 
 /// What an archive of both is to be written as.
 const AS_PEM: &str = "is not read; write it as PEM: `openssl pkcs12 -in FILE -nodes -out own.pem`, \

@@ -11,7 +11,7 @@ use super::bind_error::{BindError, place_of};
 use crate::private_door;
 
 /// The key of the config.
-const KEY: &str = "signatureAuth";
+pub(super) const KEY: &str = "signatureAuth";
 
 /// For how long a signature is good where nothing is said, in milliseconds.
 const USUAL_VALIDITY: u64 = 300_000;

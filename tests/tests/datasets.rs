@@ -84,6 +84,24 @@ fn every_row_is_a_case_and_pages_are_asked_for_once() {
 }
 
 #[test]
+fn a_look_that_is_to_remember_nothing_remembers_no_page() {
+    let api = server(2);
+    let first = run(&api, "a/b")
+        .args(["eval", "--dry-run", "--no-cache"])
+        .finish();
+    first.expect_code(0);
+    let looked = first.again().args(["eval", "--dry-run"]).finish();
+    looked.expect_code(0);
+    assert_eq!(api.requests().len(), 2);
+    looked
+        .again()
+        .args(["eval", "--dry-run"])
+        .finish()
+        .expect_code(0);
+    assert_eq!(api.requests().len(), 2);
+}
+
+#[test]
 fn the_token_goes_to_that_server_and_nowhere_else() {
     let api = server(2);
     let run = run(&api, "ours/secret");

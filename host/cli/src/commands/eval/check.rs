@@ -98,7 +98,8 @@ pub(in crate::commands) fn agree(
 pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
     let mut request = requested(arguments, setting)?;
     request.agreements.agreed = setting.remembered.of(&request.folders())?;
-    unasked(&request, arguments, setting, |_| Ok(String::new()))
+    let means = Means::to_look(&arguments.plugin, false);
+    unasked(&request, means, setting, |_| Ok(String::new()))
 }
 
 /// Shows what a run with these flags would be and need, and asks nothing; gives the exit code.
@@ -116,7 +117,11 @@ pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure
     let consent = consent(&eval.trust, command, Purpose::Look, setting, &folders)?;
     request.agreements = consent.known().agreements;
     request.agreements.agreed = setting.remembered.of(&folders)?;
-    unasked(&request, &eval.inputs, setting, |planned| {
+    let means = Means {
+        remembers: !eval.persistence.no_cache,
+        ..Means::to_look(&eval.inputs.plugin, false)
+    };
+    unasked(&request, means, setting, |planned| {
         planned.hold(eval.trust.locked, setting)?;
         Ok(expected(planned.plan()))
     })
@@ -125,11 +130,11 @@ pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure
 /// Prints what a run would need, behind what `about` says of it.
 fn unasked(
     request: &LoadRequest,
-    arguments: &Inputs,
+    means: Means<'_>,
     setting: &Setting,
     about: impl FnOnce(&Planned) -> Result<String, Failure>,
 ) -> Result<u8, Failure> {
-    let planned = match plan(request, Means::to_look(&arguments.plugin, false), setting) {
+    let planned = match plan(request, means, setting) {
         Ok(planned) => planned,
         Err(Unplanned::Refused(failure)) => return Err(failure),
         Err(Unplanned::NotAgreed(requests)) => {

@@ -224,13 +224,8 @@ impl Settled {
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
         let (writer, resumed, identities) = unless_interrupted(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
-        let asks = plan.tests.models().any(|test| test.question.is_some());
-        let asking = Arc::new(Asking::new(sender.clone(), asks));
-        let kept = (exchanges, cache, quotas);
-        let news = News {
-            events: sender.clone(),
-            asking: asking.clone(),
-        };
+        let news = News::new(&plan, &sender);
+        let (asking, kept) = (news.asking.clone(), (exchanges, cache, quotas));
         let providers = Providers::of(&plan.columns, plan.judges.len());
         let memory = Memory::of(context::are_several(&targets.columns, &providers));
         let context = Arc::new(RunContext {
@@ -345,6 +340,16 @@ async fn unless_interrupted(
 struct News {
     events: UnboundedSender<Event>,
     asking: Arc<Asking>,
+}
+
+impl News {
+    fn new(plan: &Plan, events: &UnboundedSender<Event>) -> Self {
+        let asks = plan.tests.models().any(|test| test.question.is_some());
+        Self {
+            events: events.clone(),
+            asking: Arc::new(Asking::new(events.clone(), asks)),
+        }
+    }
 }
 
 impl Observer for News {

@@ -158,13 +158,81 @@ fn a_bad_file_that_was_named_is_an_error() {
 #[test]
 fn two_plugins_with_one_name_are_an_error_that_names_both_files() {
     let grader = std::fs::read(outside("grader")).expect("it was built");
+    // A section that nobody reads makes another file of it.
+    let other = [&grader[..], &[0, 2, 1, b'x']].concat();
     let finished = Run::new()
         .config("prompts: [HI]\nproviders: [echo]\n")
         .file("one.wasm", &grader)
-        .file("two.wasm", &grader)
+        .file("two.wasm", &other)
         .args(["eval", "--plugin", "one.wasm", "--plugin", "two.wasm"])
         .finish();
     assert_snapshot!(finished.told());
+}
+
+#[test]
+fn a_file_that_is_given_twice_is_one() {
+    let grader = std::fs::read(outside("grader")).expect("it was built");
+    Run::new()
+        .config("prompts: [HI]\nproviders: [echo]\ntests: [{ assert: [{ type: shouting }] }]\n")
+        .file("one.wasm", &grader)
+        .file("more/two.wasm", &grader)
+        .args(["eval", "--plugin", "one.wasm", "--plugin", "./one.wasm"])
+        .args(["--plugin", "more"])
+        .finish()
+        .expect_code(0);
+}
+
+/// What is to be put into a config stands there as the config's folder has it, and leads to the file.
+#[test]
+fn what_is_to_be_pasted_names_the_file_from_the_configs_folder() {
+    let provider = std::fs::read(outside("provider")).expect("it was built");
+    let config = "prompts: [HI]\nproviders: ['acme:one']\n";
+    let run = Run::new()
+        .file("evals/c.yaml", config)
+        .file("acme.wasm", &provider)
+        .env("ACME_API_KEY", "acme-secret-value");
+    // An entry keeps what it says.
+    let entry = "plugins:\n  acme:\n    source: ./../acme.wasm\n";
+    let run = run.file("evals/c.yaml", format!("{config}{entry}"));
+    let refused = run.clone().args(["eval", "-c", "evals/c.yaml"]).finish();
+    assert_snapshot!(refused.told());
+    let refused = run
+        .file("evals/c.yaml", config)
+        .args(["eval", "-c", "evals/c.yaml", "--plugin", "./acme.wasm"])
+        .finish();
+    let yaml = suggested(&refused.stderr);
+    assert!(yaml.contains("source: \"../acme.wasm\"\n"), "{yaml}");
+    let pasted = refused
+        .again()
+        .file("evals/c.yaml", format!("{config}{yaml}\n"))
+        .args(["trust", "-c", "evals/c.yaml", "--yes"])
+        .finish();
+    pasted.expect_code(0);
+}
+
+/// What is wrong with an entry is said where it stands.
+#[test]
+fn what_is_wrong_with_an_entry_has_its_place() {
+    let provider = std::fs::read(outside("provider")).expect("it was built");
+    let run = Run::new()
+        .file("acme.wasm", &provider)
+        .file("no.wasm", "no component");
+    let mut told = String::new();
+    for entry in [
+        "    source: gone.wasm\n",
+        "    source: no.wasm\n",
+        "    source: acme.wasm\n    permissions:\n      hosts:\n        - https://a.example\n        - https://a.example/path\n",
+        "    source: acme.wasm\n    permissions:\n      hosts: ['https://api.acme.com']\n      credentials:\n        acme-key:\n          env: K\n          scheme: best\n",
+    ] {
+        let config = format!("prompts: [HI]\nproviders: ['acme:one']\nplugins:\n  acme:\n{entry}");
+        told += &run
+            .clone()
+            .config(&config)
+            .arg("eval")
+            .finish()
+            .told_as(entry);
+    }
+    assert_snapshot!(told);
 }
 
 #[test]

@@ -9,10 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use runner_config::Permissions;
+use runner_config::{Permissions, relative};
 use runner_eval::plugins::{PluginSet, ThirdParty};
 use runner_files::{Readers, Replacement, text_up_to};
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,10 @@ impl LockEntry {
         let folder = folder.unwrap_or(cwd);
         Self {
             path: folder.join(NAME),
-            files: files.iter().map(|file| relative(file, folder)).collect(),
+            files: files
+                .iter()
+                .map(|file| relative(file, folder).display().to_string())
+                .collect(),
         }
     }
 
@@ -196,18 +199,6 @@ impl LockEntry {
             .with_context(|| format!("can't write {}", path.display()))?;
         Ok(path)
     }
-}
-
-/// `path` as it is named from `folder`; both are absolute.
-fn relative(path: &Path, folder: &Path) -> String {
-    let shared = folder.components().zip(path.components());
-    let shared = shared.take_while(|(a, b)| a == b).count();
-    let up = folder
-        .components()
-        .skip(shared)
-        .map(|_| Component::ParentDir);
-    let relative: PathBuf = up.chain(path.components().skip(shared)).collect();
-    relative.display().to_string()
 }
 
 fn read(path: &Path) -> Result<LockFile, Unread> {

@@ -75,7 +75,7 @@ pub use model::{
 pub use overrides::{Given, MadeConfig, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
 pub use read::document;
-pub use read::files::{FilesRead, FilesState};
+pub use read::files::{FilesRead, FilesState, relative};
 pub use redacted::{is_secret_variable, redacted_config, redacted_provider};
 pub use schema::schema;
 pub use scripts::{CodeForm, CodeText, Mistake, Scripts};

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::budget;
+use super::provider_config::places_in;
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
-use crate::plan::{HUMAN, MAX_SCORE};
+use crate::plan::{HUMAN, MAX_SCORE, Places};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, names_file, unreadable};
 
@@ -22,6 +23,8 @@ pub struct PluginEntry {
     pub alias: String,
     /// How the config names a component that was added to this machine: `acme@sha256:…`.
     pub added: Option<String>,
+    /// Its `source` as the config has it; empty where it has none.
+    pub written: String,
     /// The component's file, absolute; empty for a component that comes with the program, whose
     /// entry only grants hosts.
     pub source: PathBuf,
@@ -36,6 +39,15 @@ pub struct PluginEntry {
     pub limits: PluginLimits,
     /// Where it stands.
     pub at: Position,
+    /// Where what is in it stands.
+    pub places: Places,
+}
+
+impl PluginEntry {
+    /// Where a part of it stands that a JSON Pointer names; the entry's own place if that was not written.
+    pub fn at_of(&self, pointer: &str) -> &Position {
+        self.places.of(pointer).unwrap_or(&self.at)
+    }
 }
 
 /// Adds a later config's plugins; one whose alias is taken takes its place.
@@ -120,12 +132,14 @@ fn plugin(
     Some(PluginEntry {
         alias,
         added,
+        written: source.want_text(findings)?,
         source: file,
         sha256,
         renamed,
         permissions,
         limits,
         at: entry.at(),
+        places: places_in(entry),
     })
 }
 
@@ -240,12 +254,14 @@ fn bundled(
     Some(PluginEntry {
         alias: alias.to_owned(),
         added: None,
+        written: String::new(),
         source: PathBuf::new(),
         sha256: None,
         renamed: BTreeMap::new(),
         permissions,
         limits: PluginLimits::default(),
         at: entry.at(),
+        places: places_in(entry),
     })
 }
 

@@ -39,10 +39,14 @@ pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Map<String, Va
 
 /// Where the keys of the `config` stand, as far as the config itself has them.
 pub(crate) fn places(provider: &Entry<'_>) -> Places {
+    let config = provider.get("config");
+    config.map(|config| places_in(&config)).unwrap_or_default()
+}
+
+/// Where everything in a value stands.
+pub(crate) fn places_in(entry: &Entry<'_>) -> Places {
     let mut places = Places::default();
-    if let Some(config) = provider.get("config") {
-        note(&config, "", &mut places, &mut 0);
-    }
+    note(entry, "", &mut places, &mut 0);
     places
 }
 

@@ -25,6 +25,7 @@ pub(crate) use contents::FileContents;
 use find::matches;
 use links::passes;
 pub(crate) use links::{Leads, leads};
+pub use names::relative;
 pub(crate) use names::{has_extension, is_pattern, names_file, path_named, tidy, without_scheme};
 pub use read::{FilesRead, FilesState};
 

@@ -12,9 +12,12 @@ use super::loaded::{LoadedPlugin, Trust};
 pub enum BindError {
     /// It wants what the user did not grant.
     #[error(
-        "{plugin}: P009 wants {missing}, which it is not granted\n{yaml}\nhelp: if you trust it with that, put these lines into the config"
+        "{}{plugin}: P009 wants {missing}, which it is not granted\n{yaml}\nhelp: if you trust it with that, put these lines into the config",
+        beginning(at.as_ref())
     )]
     NotGranted {
+        /// Where the config names it, if it does.
+        at: Option<StatedPlace>,
         /// Alias, file and digest.
         plugin: String,
         /// What is missing, in words.
@@ -63,7 +66,7 @@ impl BindError {
     /// Where in a file of the config it is, if it is there.
     pub fn at(&self) -> Option<&Position> {
         match self {
-            Self::NotGranted { .. } => None,
+            Self::NotGranted { at, .. } => at.as_ref()?.at.as_deref(),
             Self::NoSecret { at, .. }
             | Self::Config { at, .. }
             | Self::ProviderConfig { at, .. } => at.at.as_deref(),
@@ -157,6 +160,11 @@ pub(crate) fn place(at: &Position) -> StatedPlace {
         text,
         at: Some(Box::new(at.clone())),
     }
+}
+
+/// A place as a message begins with it, if it has one.
+pub(super) fn beginning(at: Option<&StatedPlace>) -> String {
+    at.map_or_else(String::new, |at| format!("{at}: "))
 }
 
 /// Where something of a config stands: in words, and in its file, if it is one place there.

@@ -106,14 +106,18 @@ pub(super) fn reads(names: Vec<String>, at: &Position) -> impl Iterator<Item = E
     })
 }
 
-pub(super) fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {
-    let parse = |host: &String| {
+/// Reads origins, each of which stands `at` its place.
+pub(super) fn patterns<'p>(
+    hosts: &[String],
+    at: impl Fn(usize) -> &'p Position,
+) -> Result<Vec<OriginPattern>, BindError> {
+    let parse = |(index, host): (usize, &String)| {
         OriginPattern::parse(host).map_err(|error| BindError::Config {
-            at: place(at),
+            at: place(at(index)),
             problem: error.to_string(),
         })
     };
-    hosts.iter().map(parse).collect()
+    hosts.iter().enumerate().map(parse).collect()
 }
 
 pub(super) fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {

@@ -210,7 +210,9 @@ impl Binder<'_> {
     fn bundled_grader(&self, plugin: &LoadedPlugin) -> Result<Bound, BindError> {
         let entry = self.set.granted(&plugin.alias);
         let hosts = match entry {
-            Some(entry) => patterns(&entry.permissions.hosts, &entry.at)?,
+            Some(entry) => patterns(&entry.permissions.hosts, |at| {
+                entry.at_of(&format!("/permissions/hosts/{at}"))
+            })?,
             None => Vec::new(),
         };
         if let Some(entry) = entry {
@@ -329,7 +331,7 @@ impl Binder<'_> {
         provider: &Provider,
         config: &Map<String, Value>,
     ) -> Result<Address, BindError> {
-        let stated = patterns(&wants.hosts, &provider.at)?;
+        let stated = patterns(&wants.hosts, |_| &provider.at)?;
         let key = wants.host_config_key.as_ref();
         let Some((key, address)) = key.and_then(|key| Some((key, config.get(key)?))) else {
             let shared = extras.shared(&provider.prefix, &provider.name);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use runner_config::misspelt;
 use runner_sandbox::Plugin;
 
-use super::bind_error::place;
+use super::bind_error::{beginning, place};
 use super::bundle::Served;
 use super::extensions;
 use super::loaded::{LoadedPlugin, Trust};
@@ -51,7 +51,7 @@ impl LoadedPlugin {
 
     /// Names that the config replaces and the plugin doesn't have.
     fn unknown_names(&self) -> Vec<PluginError> {
-        let Trust::Foreign(Some(entry)) = &self.trust else {
+        let Some(entry) = self.entry() else {
             return Vec::new();
         };
         let (types, prefixes) = (self.types(), self.prefixes());
@@ -257,12 +257,9 @@ fn clashing(
     other: &Path,
     is_bundled: bool,
 ) -> PluginError {
-    let at = match &plugin.trust {
-        Trust::Foreign(Some(entry)) => format!("{}: ", place(&entry.at)),
-        Trust::Foreign(None) | Trust::Bundled => String::new(),
-    };
+    let at = plugin.entry().map(|entry| place(&entry.at));
     PluginError::Duplicate {
-        at,
+        at: beginning(at.as_ref()),
         name: plugin.alias.clone(),
         path: plugin.component.path().to_owned(),
         sha256: plugin.component.sha256()[..8].to_owned(),

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use runner_config::plan::{Plan, Position, Provider};
+use runner_config::plan::{Places, Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, PluginLimits, TrustRequest,
     TrustSubject,
@@ -40,18 +40,27 @@ impl Binder<'_> {
         let written = entry.map_or(&none, |entry| &entry.permissions);
         let (granted, missing) = widened(&plugin.component.info().wants, written);
         let refusal = (!missing.is_empty()).then(|| BindError::NotGranted {
+            // What flags grant has no place in a file.
+            at: entry
+                .filter(|entry| entry.at.line > 0)
+                .map(|entry| place(entry.at_of("/permissions"))),
             plugin: plugin.named(),
             missing: missing.join(", "),
-            yaml: entry_of(plugin, &granted),
+            yaml: entry_of(plugin, &granted, self.set.config_folder.as_deref()),
         });
-        let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
-        let hosts = patterns(&granted.hosts, &at)?;
+        let nowhere = Position::default();
+        let at_of = |pointer: &str| entry.map_or(&nowhere, |entry| entry.at_of(pointer));
+        let at = at_of("").clone();
+        let hosts = patterns(&granted.hosts, |index| {
+            at_of(&format!("/permissions/hosts/{index}"))
+        })?;
         let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
         // It may answer with whatever its config holds, credentials too.
         let mut needs: Vec<Need> = takes.iter().map(Need::keep).collect();
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
-            let scheme = scheme(&grant.scheme, &at)?;
+            let pointer = Places::pointer("/permissions/credentials", name);
+            let scheme = scheme(&grant.scheme, at_of(&format!("{pointer}/scheme")))?;
             let scheme = match provider {
                 Some(provider) => aws::in_region(scheme, &provider.config),
                 None => scheme,
@@ -77,7 +86,9 @@ impl Binder<'_> {
                 scheme,
                 secret: Some(secret),
                 env: grant.env.clone(),
-                hosts: patterns(&grant.hosts, &at)?,
+                hosts: patterns(&grant.hosts, |index| {
+                    at_of(&format!("{pointer}/hosts/{index}"))
+                })?,
             };
             credentials.insert(name.clone(), credential);
         }

@@ -43,11 +43,16 @@ impl LoadedPlugin {
         )
     }
 
+    /// Its entry under `plugins:`, if it is somebody else's and has one.
+    pub(crate) fn entry(&self) -> Option<&PluginEntry> {
+        match &self.trust {
+            Trust::Foreign(entry) => entry.as_deref(),
+            Trust::Bundled => None,
+        }
+    }
+
     /// The name that the config gives to one of its types or prefixes.
     pub(super) fn renamed(&self, own: &str) -> Option<&String> {
-        match &self.trust {
-            Trust::Foreign(Some(entry)) => entry.renamed.get(own).map(|(name, _)| name),
-            Trust::Foreign(None) | Trust::Bundled => None,
-        }
+        self.entry()?.renamed.get(own).map(|(name, _)| name)
     }
 }

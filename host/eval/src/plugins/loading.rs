@@ -11,6 +11,7 @@ use runner_config::plan::Plan;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{Carried, Code, Plugin, Sandbox};
 
+use super::bind_error::{beginning, place};
 use super::bundle::{Names, Served, Waiting, Whereabouts, bundle, optional};
 use super::loaded::{LoadedPlugin, Trust};
 use super::plugin_error::PluginError;
@@ -30,7 +31,10 @@ impl PluginSet {
     ) -> Result<(Self, Vec<String>), Vec<PluginError>> {
         let mut loading = Loading {
             sandbox,
-            set: Self::default(),
+            set: Self {
+                config_folder: sources.config_folder,
+                ..Self::default()
+            },
             warnings: Vec::new(),
             errors: Vec::new(),
         };
@@ -256,7 +260,15 @@ impl Loading<'_> {
                     "it was changed since `runner plugin add`, which puts it right again"
                         .clone_into(&mut error.0.help);
                 }
-                self.errors.push(error.into());
+                let at = entry.map(|entry| {
+                    let of_digest = (error.code() == Code::P017).then_some("/sha256");
+                    let at = of_digest.and_then(|digest| entry.places.of(digest));
+                    place(at.unwrap_or_else(|| entry.at_of("/source")))
+                });
+                self.errors.push(PluginError::Load {
+                    at: beginning(at.as_ref()),
+                    error,
+                });
             }
         }
     }
@@ -275,6 +287,13 @@ impl Loading<'_> {
     fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
         if matches!(trust, Trust::Bundled) {
             component.mark_bundled();
+        }
+        let is_there = |other: &Arc<LoadedPlugin>| {
+            matches!(other.trust, Trust::Foreign(_))
+                && other.component.sha256() == component.sha256()
+        };
+        if matches!(trust, Trust::Foreign(None)) && self.set.plugins.iter().any(is_there) {
+            return; // flags name it twice, or what an entry has
         }
         let alias = alias.unwrap_or(&component.info().name).to_owned();
         if let Err(mut wrong) = self.set.add(LoadedPlugin {

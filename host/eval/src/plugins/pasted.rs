@@ -3,20 +3,32 @@
 //! Its words are a component's own. They are quoted, so that what is pasted grants what was read and nothing else.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use runner_config::Permissions;
+use runner_config::{Permissions, relative};
 
-use super::loaded::{LoadedPlugin, Trust};
+use super::loaded::LoadedPlugin;
 
-/// The entry under `plugins:` that grants `permissions`.
-pub(super) fn entry_of(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
-    let added = match &plugin.trust {
-        Trust::Foreign(Some(entry)) => entry.added.clone(),
-        Trust::Foreign(None) | Trust::Bundled => None,
-    };
-    let source = added.unwrap_or_else(|| plugin.component.path().display().to_string());
+/// The entry under `plugins:` that grants `permissions`, for a config of this folder.
+pub(super) fn entry_of(
+    plugin: &LoadedPlugin,
+    permissions: &Permissions,
+    folder: Option<&Path>,
+) -> String {
+    let written = plugin.entry().map(|entry| entry.written.clone());
+    let source = written.unwrap_or_else(|| named_from(folder, plugin.component.path()));
     let sha256 = Some(plugin.component.sha256());
     yaml(&plugin.alias, (&source, sha256), permissions)
+}
+
+/// What a config of this folder calls a file. One whose whole path somebody wrote keeps it.
+fn named_from(folder: Option<&Path>, path: &Path) -> String {
+    let whole = std::path::absolute(path).ok();
+    let named = match (folder, whole) {
+        (Some(folder), Some(whole)) if path.is_relative() => relative(&whole, folder),
+        _ => path.to_owned(),
+    };
+    named.display().to_string()
 }
 
 /// Who grants something grants it to the file that was looked at.

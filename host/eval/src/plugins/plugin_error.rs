@@ -16,8 +16,13 @@ fn shown(path: &Path) -> String {
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     /// The file is no plugin, or not one for this program.
-    #[error(transparent)]
-    Load(#[from] LoadError),
+    #[error("{at}{error}")]
+    Load {
+        /// Where the config names it, if it does, as a message begins.
+        at: String,
+        /// What is wrong with it.
+        error: LoadError,
+    },
     /// A path that can't be read.
     #[error("{}: {source}\nhelp: --plugin and plugins.*.source take a .wasm file or a directory with such files", shown(.path))]
     Unreadable {
@@ -84,4 +89,12 @@ pub enum PluginError {
         /// What to do.
         help: String,
     },
+}
+
+/// Of a file that no config names.
+impl From<LoadError> for PluginError {
+    fn from(error: LoadError) -> Self {
+        let at = String::new();
+        Self::Load { at, error }
+    }
 }

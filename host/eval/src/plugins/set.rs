@@ -1,6 +1,7 @@
 //! The components of a run, and who of them serves what.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use runner_config::PluginEntry;
@@ -25,6 +26,8 @@ pub struct PluginSet {
     pub(super) languages: BTreeMap<String, usize>,
     /// What the config grants to components of the bundle, by name.
     pub(super) granted: BTreeMap<String, PluginEntry>,
+    /// The folder to which a config's names of files are relative.
+    pub(super) config_folder: Option<PathBuf>,
 }
 
 /// Who serves a name of a config.

@@ -16,6 +16,8 @@ pub struct PluginSources {
     pub paths: Vec<PathBuf>,
     /// The config's `plugins:`.
     pub entries: Vec<PluginEntry>,
+    /// The folder of the config, absolute, to which what it names is relative; `None`: there is no config.
+    pub config_folder: Option<PathBuf>,
 }
 
 /// Where the components are that came with the program, and how they are told from others.

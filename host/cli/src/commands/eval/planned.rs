@@ -452,6 +452,11 @@ fn sources(
         bundled: Some(bundle::plugins(&setting.environment, &setting.cwd)?),
         paths: flags.to_vec(),
         entries: config.plugins.clone(),
+        config_folder: config
+            .files
+            .first()
+            .and_then(|file| file.parent())
+            .map(Path::to_owned),
     })
 }
 

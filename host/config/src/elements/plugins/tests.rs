@@ -20,6 +20,7 @@ fn an_entry_is_read_whole() {
     let expected = PluginEntry {
         alias: "acme".into(),
         added: None,
+        written: "./plugins/acme.wasm".into(),
         source: folder.path().join("plugins/acme.wasm"),
         sha256: Some("9f".repeat(32)),
         renamed: BTreeMap::from([(
@@ -60,8 +61,18 @@ fn an_entry_is_read_whole() {
             column: 5,
             key: "plugins.acme".into(),
         },
+        places: entries[0].places.clone(),
     };
     assert_eq!(entries, [expected]);
+    let place = |pointer| {
+        let at = entries[0].at_of(pointer);
+        (at.line, at.key.as_str())
+    };
+    assert_eq!(
+        place("/permissions/hosts/0"),
+        (7, "plugins.acme.permissions.hosts[0]")
+    );
+    assert_eq!(place("/budget"), (3, "plugins.acme"));
 }
 
 #[test]

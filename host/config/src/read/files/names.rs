@@ -31,6 +31,16 @@ pub(crate) fn names_file(text: &str) -> bool {
     path_named(text).is_some()
 }
 
+/// A path as it is named from a folder; both are absolute.
+pub fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let (path, folder) = (tidy(path), tidy(folder));
+    let shared = folder.components().zip(path.components());
+    let shared = shared.take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(shared);
+    let up = up.map(|_| Component::ParentDir);
+    up.chain(path.components().skip(shared)).collect()
+}
+
 /// Without `.` and `folder/..`.
 pub(crate) fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();

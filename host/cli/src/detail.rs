@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use runner_eval::record::{CaseRecord, ComponentRecord, Provenance, ResponseRecord};
+use runner_eval::record::{CaseRecord, ComponentRecord, GradingRecord, Provenance, ResponseRecord};
 use runner_store::Annotation;
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub(crate) fn render(record: &CaseRecord) -> String {
         for component in &grading.component_results {
             text.block(&assertion(component));
         }
-        text.block(&format!("→ {}", grading.reason));
+        text.block(&format!("→ {}", verdict(grading)));
     }
     if let Some(annotation) = &record.annotation {
         text.title("A person said");
@@ -48,6 +48,17 @@ pub(crate) fn render(record: &CaseRecord) -> String {
         text.block(&produced_by(provenance));
     }
     text.0
+}
+
+/// Why the case has its grade. Of what stands with its assertion already, the first line.
+fn verdict(grading: &GradingRecord) -> &str {
+    let mut components = grading.component_results.iter();
+    let reason = &grading.reason;
+    if components.any(|component| component.reason == *reason) {
+        reason.lines().next().unwrap_or_default()
+    } else {
+        reason
+    }
 }
 
 /// Prints what it is and how it ended.
@@ -274,8 +285,6 @@ Assertions:
   
   Error:␛[2J
   → Expected output to contain \"yes\", got no
-  
-  Error:␛[2J
 
 Produced by:
   plugin echo 0.1.0, sha256 {}

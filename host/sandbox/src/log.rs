@@ -41,18 +41,78 @@ struct Words {
 }
 
 /// Lines that toolchains add to every crash.
-const NOISE: [&str; 4] = [
+const NOISE: [&str; 5] = [
     "note: run with `RUST_BACKTRACE=1`",
     "Redirecting call to abort() to mozalloc_abort",
     "Python function threw an unexpected exception",
     "thread '<unnamed>' (1) panicked at runtime/src/lib.rs:",
+    "thread '<unnamed>' (1) panicked at crates/runtime/src/interpreter.rs:",
 ];
+
+/// Whether nobody is the wiser for a line.
+fn is_noise(line: &str) -> bool {
+    line.trim().is_empty() || NOISE.iter().any(|noise| line.starts_with(noise))
+}
+
+/// What componentize-qjs writes before an exception, and after it.
+const EXCEPTION_BEGINS: &str = ": Value(Exception(";
+const EXCEPTION_ENDS: &str = ")";
+
+/// An exception of JavaScript as componentize-qjs writes it, Rust's debug text of its parts: what it says, with
+/// the place where it was thrown, and who called that.
+fn exception(line: &str) -> Option<Vec<String>> {
+    let rest = line.trim().strip_prefix("Exception { message: Some(")?;
+    let (message, rest) = quoted(rest)?;
+    let stack = rest.strip_prefix("), stack: Some(").and_then(quoted);
+    let stack = stack.map(|(stack, _)| stack).unwrap_or_default();
+    let mut frames = stack.lines().map(str::trim);
+    let place = frames.next().and_then(|frame| frame.split_once('('));
+    let headline = match place {
+        Some((_, place)) => format!("{message} ({place}"),
+        None => message,
+    };
+    Some(
+        [headline]
+            .into_iter()
+            .chain(frames.map(str::to_owned))
+            .collect(),
+    )
+}
+
+/// A text that begins with one in quotes, as Rust's debug text has it: that, and what follows.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let mut said = String::new();
+    let mut signs = text.strip_prefix('"')?.chars();
+    loop {
+        said.push(match signs.next()? {
+            '"' => return Some((said, signs.as_str())),
+            '\\' => match signs.next()? {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                '0' => '\0',
+                'u' => {
+                    let (number, rest) = signs.as_str().strip_prefix('{')?.split_once('}')?;
+                    signs = rest.chars();
+                    char::from_u32(u32::from_str_radix(number, 16).ok()?)?
+                }
+                sign => sign,
+            },
+            sign => sign,
+        });
+    }
+}
 
 impl Words {
     fn take(&mut self, line: &str) {
-        if line.trim().is_empty() || NOISE.iter().any(|noise| line.starts_with(noise)) {
-            return;
+        if let Some(lines) = exception(line) {
+            lines.iter().for_each(|line| self.keep(line));
+        } else if !(is_noise(line) || line.ends_with(EXCEPTION_BEGINS) || line == EXCEPTION_ENDS) {
+            self.keep(line);
         }
+    }
+
+    fn keep(&mut self, line: &str) {
         if self.first.len() < FIRST_LINES {
             self.first.push(line.to_owned());
             return;
@@ -81,6 +141,9 @@ impl LogSink {
 
     /// Passes a line on, cut to its limit, unless the call's limits are used up.
     pub(crate) fn line(&self, level: Level, message: &str, mut fields: Vec<(String, String)>) {
+        if is_noise(message) && fields.is_empty() {
+            return;
+        }
         let mut message = cut(message);
         if let Some(more) = fields
             .len()
@@ -179,6 +242,27 @@ mod tests {
             "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
         ];
         assert_eq!(kept(&python), python[..3]);
+    }
+
+    #[test]
+    fn an_exception_that_stands_in_debug_text_is_told_as_it_was_said() {
+        let lines = [
+            "",
+            "thread '<unnamed>' (1) panicked at crates/runtime/src/interpreter.rs:51:31:",
+            "Failed to call 'evaluate': Value(Exception(",
+            r#"Exception { message: Some("no \"foo\" of\tit\u{301}"), stack: Some("    at deep (/plugin.js:7:27)\n    at evaluate (/plugin.js:10:44)\n") })"#,
+            ")",
+            "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+        ];
+        let told = [
+            "no \"foo\" of\tit\u{301} (/plugin.js:7:27)",
+            "at evaluate (/plugin.js:10:44)",
+        ];
+        assert_eq!(kept(&lines), told);
+        let bare = r#"Exception { message: Some("no"), stack: None })"#;
+        assert_eq!(kept(&[bare]), ["no"]);
+        let cut_off = r#"Exception { message: Some("no"#;
+        assert_eq!(kept(&[cut_off]), [cut_off]);
     }
 
     #[test]

@@ -343,6 +343,15 @@ fn a_plugin_that_knows_wasi_alone_goes_through_the_gateway() {
         .args(["eval", "--trust-config", "-o", "out.json", "-j", "1"]);
     let denied = run.finish();
     assert_snapshot!("wasi_http_without_a_grant", denied.told());
+    // One that crashes of it is told as refused, not as a crash, however often that happens.
+    let crashed = denied
+        .again()
+        .config(&config("'fetch:must'", &credential))
+        .args(["eval", "--trust-config", "--repeat", "12", "-o", "out.json"])
+        .finish();
+    for row in rows(&crashed) {
+        assert_eq!(row["errorCode"], "denied", "{row}");
+    }
     assert!(api.requests().is_empty());
 
     let granted = denied

@@ -313,7 +313,7 @@ fn call(
     };
     let component = &interpreter.plugin.component;
     match on_a_thread(component.script(call, program, arguments, &context)) {
-        Ok(Called { result, usage }) => {
+        Ok(Called { result, usage, .. }) => {
             let result = result.map_err(|error| error.to_string());
             (result, usage.fuel)
         }

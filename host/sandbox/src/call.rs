@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{ResourceLimiterAsync, Store, UpdateDeadline};
 
+use crate::abi;
 use crate::crashes::InputOf;
 use crate::effects::Effects;
 use crate::engine::{Engine, Needs};
@@ -22,7 +23,7 @@ use crate::host::Host;
 use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES};
 use crate::log::LogSink;
 use crate::meter::Meter;
-use crate::notice::Finding;
+use crate::notice::{Code, Finding};
 use crate::trap::{self, Circumstances, OverGuestTime};
 use crate::wasi::{Requests, VirtualWasi};
 
@@ -48,6 +49,19 @@ pub struct Called<T> {
     pub result: Result<T, crate::CallError>,
     /// Cost, also of a call that failed.
     pub usage: CallUsage,
+    /// Of a guest that crashed: why the host refused what it asked for last, if it did.
+    pub(crate) refusal: Option<abi::Error>,
+}
+
+impl<T> Called<Result<T, abi::Error>> {
+    /// Of a guest that crashed when the host had refused it something, the answer is the host's error: there is
+    /// nothing to report to its author.
+    pub(crate) fn or_refused(mut self) -> Self {
+        if let Some(refusal) = self.refusal.take() {
+            self.result = Ok(Err(refusal));
+        }
+        self
+    }
 }
 
 impl<T> Called<T> {
@@ -56,6 +70,7 @@ impl<T> Called<T> {
         Called {
             result: self.result.map(convert),
             usage: self.usage,
+            refusal: self.refusal,
         }
     }
 }
@@ -192,6 +207,8 @@ pub(crate) struct Ready {
 pub(crate) struct Returned<R> {
     pub(crate) result: Result<R, Finding>,
     pub(crate) usage: CallUsage,
+    /// As [`Called`] has it.
+    pub(crate) refusal: Option<abi::Error>,
 }
 
 /// Instantiates, calls `export`, and drops the instance. `call_id` is that of the case's context.
@@ -260,6 +277,7 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
         llm_calls: state.effects.llm_calls(),
     };
     let refused = state.memory.refused;
+    let refusal = state.effects.refusal();
     let log = state.log.clone();
     // Standard error without a final line feed becomes a line when its stream is dropped.
     drop(store);
@@ -274,5 +292,10 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
         )
     });
     log.finish();
-    Returned { result, usage }
+    let has_crashed = matches!(&result, Err(finding) if finding.code == Code::C101);
+    Returned {
+        result,
+        usage,
+        refusal: refusal.filter(|_| has_crashed),
+    }
 }

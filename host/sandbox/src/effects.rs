@@ -4,6 +4,7 @@
 //! is an error that the guest sees; whether an effect is *granted* is the host's to say.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::abi;
 use crate::limits::CallLimits;
@@ -14,6 +15,7 @@ pub(crate) struct Effects {
     nested: bool,
     http: AtomicU32,
     llm: AtomicU32,
+    refused: Mutex<Option<abi::Error>>,
 }
 
 impl Effects {
@@ -24,7 +26,22 @@ impl Effects {
             nested,
             http: AtomicU32::new(0),
             llm: AtomicU32::new(0),
+            refused: Mutex::default(),
         }
+    }
+
+    /// Notes how the host answered a request through `wasi:http`: why it refused it, if it did.
+    pub(crate) fn answered(&self, refusal: Option<abi::Error>) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
+    }
+
+    /// Why the host refused the last request through `wasi:http`, if it did. Few toolchains pass that on to the
+    /// guest's code, which may crash of it.
+    pub(crate) fn refusal(&self) -> Option<abi::Error> {
+        self.refused
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// HTTP requests that were asked for, refused ones included.

@@ -287,6 +287,7 @@ impl Plugin {
             check::completion,
         )
         .await
+        .or_refused()
     }
 
     /// Asks for one vector for each of `inputs`.
@@ -305,6 +306,7 @@ impl Plugin {
             |answer| check::embeddings(&answer, inputs.len()).map(|()| answer),
         )
         .await
+        .or_refused()
     }
 
     /// Grades one answer. Dropping the future drops the guest.
@@ -322,6 +324,7 @@ impl Plugin {
             check::grade,
         )
         .await
+        .or_refused()
     }
 
     /// Runs code of a config. The answer is its value, `None` for none, or how it failed; an error is
@@ -402,6 +405,7 @@ impl Plugin {
         Called {
             result: result.map_err(|finding| self.error(finding)),
             usage: outcome.usage,
+            refusal: outcome.refusal,
         }
     }
 
@@ -415,7 +419,7 @@ impl Plugin {
         let crashes = &self.0.crashes;
         match &returned.result {
             Ok(_) => crashes.succeeded(call.input),
-            Err(finding) if finding.code.is_crash() => {
+            Err(finding) if finding.code.is_crash() && returned.refusal.is_none() => {
                 if crashes.crashed(call.input) {
                     call.host.log(abi::LogLine {
                         level: abi::Level::Error,
@@ -432,6 +436,7 @@ impl Plugin {
         Called {
             result: Err(self.error(finding)),
             usage: CallUsage::default(),
+            refusal: None,
         }
     }
 

@@ -133,7 +133,9 @@ impl Sender {
         let _answers = self.meter.waits();
         let request = asked(&head, body, options).map_err(|why| self.failed(why))?;
         let answer = self.host.http(request).await;
-        given(answer.map_err(|error| self.failed(error))?)
+        let answer = answer.map_err(|error| self.failed(error))?;
+        self.effects.answered(None);
+        given(answer)
     }
 
     /// The guest hears the host's words, and so does the log: few toolchains pass them on.
@@ -142,6 +144,7 @@ impl Sender {
             ErrorCode::Timeout => return Error::HttpResponseTimeout,
             ErrorCode::Denied | ErrorCode::InvalidRequest => {
                 self.log.line(Level::Warn, &error.message, Vec::new());
+                self.effects.answered(Some(error.clone()));
             }
             _ => {}
         }

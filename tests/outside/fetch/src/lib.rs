@@ -1,7 +1,7 @@
 //! The provider `fetch`: knows of HTTP what WASI offers, through a client that was written for it.
 //!
 //! `fetch:get` answers with what the address in the prompt says, `fetch:post` sends `{}` there;
-//! `fetch:socket` opens a socket instead, and says what that gives.
+//! `fetch:socket` opens a socket instead, and says what that gives. `fetch:must` crashes without an answer.
 
 use runner_plugin::{CallContext, Completion, Error, ErrorCode, Info, Provider, Request, Target};
 use wasip2::sockets::network::IpAddressFamily;
@@ -26,6 +26,7 @@ impl Provider for Fetch {
                 "{:?}",
                 create_tcp_socket(IpAddressFamily::Ipv4).err()
             )),
+            "must" => Ok(wstd::runtime::block_on(ask("must", &request.prompt)).expect("an answer")),
             name => wstd::runtime::block_on(ask(name, &request.prompt)),
         };
         match answer {

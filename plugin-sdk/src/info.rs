@@ -178,6 +178,22 @@ impl Info {
         self.extra("wantsOf", json!({}), |all| all[prefix] = part)
     }
 
+    /// Says which of the wanted hosts, credentials and models (by their aliases) a grade of this type uses. All
+    /// others are kept from it: they are neither asked for nor granted. A type of which nothing is said gets
+    /// everything that is wanted.
+    #[must_use]
+    pub fn wants_of_type(
+        self,
+        assertion_type: &str,
+        hosts: &[&str],
+        credentials: &[&str],
+        llm: &[&str],
+    ) -> Self {
+        let part = json!({ "hosts": hosts, "credentials": credentials, "llm": llm });
+        let key = format!("assertion:{assertion_type}");
+        self.extra("wantsOf", json!({}), |all| all[key] = part)
+    }
+
     /// Says at which address a provider whose id begins with `first` (`prefix:part`) is asked, where the
     /// wanted origin is shared by strangers: `{key}` in it stands for a text of the config. Nothing
     /// beside it can be reached. `lends` says that the secrets are another company's than the origin:
@@ -242,7 +258,21 @@ impl Info {
 
     /// Both halves of a component that is a provider and a grader: the first names it, what
     /// they serve and want is joined.
+    ///
+    /// A type of the grader's has the grader's wants alone.
     pub(crate) fn joined(mut self, other: Self) -> Self {
+        let said = other.metadata_json.as_deref();
+        let said: Value = said
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default();
+        let aliases: Vec<&String> = other.wants.llm.iter().map(|(alias, _)| alias).collect();
+        let names: Vec<&String> = other.wants.credentials.iter().map(|it| &it.name).collect();
+        let all = json!({ "hosts": other.wants.hosts, "credentials": names, "llm": aliases });
+        for served in &other.assertion_types {
+            let key = format!("assertion:{}", served.name);
+            let part = said["wantsOf"].get(&key).unwrap_or(&all).clone();
+            self = self.extra("wantsOf", json!({}), |all| all[key] = part);
+        }
         add(&mut self.provider_prefixes, other.provider_prefixes);
         add(&mut self.assertion_types, other.assertion_types);
         self.wants.join(other.wants);

@@ -109,7 +109,13 @@ fn a_yes_or_no_is_inverted_for_not() {
 fn an_id_is_checked_with_the_config_where_the_host_hands_it_over() {
     let extras: serde_json::Value =
         serde_json::from_str(&Both::describe().metadata_json.expect("some")).expect("JSON");
-    assert_eq!(extras, serde_json::json!({ "checks": ["target"] }));
+    let of_grader =
+        serde_json::json!({ "hosts": ["https://a.test"], "credentials": [], "llm": ["grader"] });
+    assert_eq!(
+        extras,
+        serde_json::json!({ "wantsOf": { "assertion:same": of_grader }, "checks": ["target"] }),
+        "a grade needs no key"
+    );
     let own = ("/a".to_owned(), r#"{"k":1}"#.to_owned());
     for (id, name, refused) in [
         ("twin:good", "good", None),
@@ -129,6 +135,7 @@ fn what_the_contract_has_no_word_for_goes_into_the_metadata() {
     let info = Info::new("many", "1.0.0", "Several servers.")
         .wants_of("a", &["https://a.test"], &["a-key"], &["A_URL"])
         .wants_of("b", &[], &[], &[])
+        .wants_of_type("c", &["https://a.test"], &[], &["judge"])
         .further_env("a-key", "A_TOKEN")
         .further_env("a-key", "A_SECRET")
         .credential_if_set("a-key")
@@ -141,6 +148,7 @@ fn what_the_contract_has_no_word_for_goes_into_the_metadata() {
             "wantsOf": {
                 "a": { "hosts": ["https://a.test"], "credentials": ["a-key"], "settings": ["A_URL"] },
                 "b": { "hosts": [], "credentials": [], "settings": [] },
+                "assertion:c": { "hosts": ["https://a.test"], "credentials": [], "llm": ["judge"] },
             },
             "credentialEnvs": { "a-key": ["A_TOKEN", "A_SECRET"] },
             "credentialsIfSet": ["a-key"],

@@ -41,6 +41,7 @@ mod own_code;
 mod page;
 mod plugin_added;
 mod plugin_build;
+mod plugin_models;
 mod plugin_names;
 mod plugins;
 mod python;

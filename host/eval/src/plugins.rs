@@ -46,7 +46,7 @@ pub(crate) use binding::Grader;
 pub(crate) use bounds::AllLanes;
 pub(crate) use budgets::Budgets;
 pub use bundle::{Optional, Served, bundle, optional};
-pub use foreign::{ThirdParty, entry_yaml};
+pub use foreign::{ThirdParty, asked_for, entry_yaml};
 pub(crate) use foreign::{interpreter, interpreters};
 pub(crate) use interpreter::{FUEL_BEFORE_A_RUN, Interpreter};
 pub(crate) use loaded::{LoadedPlugin, Trust};

@@ -147,9 +147,10 @@ pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
     }
 }
 
-/// Whether a plugin asks models of its assertions.
-pub(crate) fn asks_judges(info: &Info) -> bool {
-    let mut aliases = info.wants.llm.iter();
+/// Whether an assertion type of a plugin asks models of its assertions.
+pub(crate) fn asks_judges(info: &Info, assertion_type: &str) -> bool {
+    let wants = Extras::of(info).wants_of_type(assertion_type, &info.wants);
+    let mut aliases = wants.llm.iter();
     aliases.any(|(alias, _)| JudgeAlias::of(alias).is_some())
 }
 
@@ -234,20 +235,22 @@ impl Extras {
     /// prefix with the first part of the name, else of the prefix; everything where nothing is
     /// said. It only ever takes away.
     pub(crate) fn wants_of(&self, prefix: &str, name: &str, wants: &Wants) -> Wants {
-        let mut wants = wants.clone();
         let first = name.split(':').next().unwrap_or_default();
         let all = &self.0["wantsOf"];
         let part = all.get(format!("{prefix}:{first}")).or(all.get(prefix));
+        let mut wants = narrowed(wants, part);
+        // Only grades ask models.
+        wants.llm.clear();
+        wants
+    }
+
+    /// What of its wants a grade of this type uses (`wantsOf`, by `assertion:` and the type), the models that it
+    /// asks among them; everything where nothing is said.
+    pub(crate) fn wants_of_type(&self, assertion_type: &str, wants: &Wants) -> Wants {
+        let part = self.0["wantsOf"].get(format!("assertion:{assertion_type}"));
+        let mut wants = narrowed(wants, part);
         if let Some(part) = part {
-            let lists = |key: &str, name: &str| {
-                let mut names = part[key].as_array().into_iter().flatten();
-                names.any(|listed| listed.as_str() == Some(name))
-            };
-            wants.hosts.retain(|host| lists("hosts", host));
-            wants
-                .credentials
-                .retain(|want| lists("credentials", &want.name));
-            wants.settings.retain(|want| lists("settings", &want.env));
+            wants.llm.retain(|(alias, _)| lists(&part["llm"], alias));
         }
         wants
     }
@@ -268,9 +271,28 @@ impl Extras {
     }
 
     fn lists(&self, key: &str, name: &str) -> bool {
-        let names = self.0[key].as_array().into_iter().flatten();
-        names.filter_map(Value::as_str).any(|listed| listed == name)
+        lists(&self.0[key], name)
     }
+}
+
+/// Those of the wants that a part of the plugin uses; all of them where nothing is said of it.
+fn narrowed(wants: &Wants, part: Option<&Value>) -> Wants {
+    let mut wants = wants.clone();
+    if let Some(part) = part {
+        wants.hosts.retain(|host| lists(&part["hosts"], host));
+        wants
+            .credentials
+            .retain(|want| lists(&part["credentials"], &want.name));
+        wants
+            .settings
+            .retain(|want| lists(&part["settings"], &want.env));
+    }
+    wants
+}
+
+fn lists(names: &Value, name: &str) -> bool {
+    let names = names.as_array().into_iter().flatten();
+    names.filter_map(Value::as_str).any(|listed| listed == name)
 }
 
 #[cfg(test)]
@@ -319,6 +341,25 @@ mod tests {
         assert!(hosts("gate", "b:a").is_empty());
         assert!(hosts("gate", "").is_empty());
         assert_eq!(hosts("other", "a:m"), ["a", "b"]);
+    }
+
+    #[test]
+    fn a_type_has_the_wants_that_are_said_of_it_and_a_provider_asks_nobody() {
+        let of_type = json!({ "hosts": ["a"], "llm": ["judge"] });
+        let extras = Extras(json!({ "wantsOf": { "assertion:own": of_type } }));
+        let said = |name: &str| (name.to_owned(), "why".to_owned());
+        let wants = Wants {
+            hosts: vec!["a".to_owned(), "b".to_owned()],
+            host_config_key: None,
+            credentials: Vec::new(),
+            settings: Vec::new(),
+            llm: vec![said("judge"), said("other")],
+        };
+        let own = extras.wants_of_type("own", &wants);
+        assert_eq!((own.hosts.len(), own.llm), (1, vec![said("judge")]));
+        assert_eq!(extras.wants_of_type("more", &wants), wants);
+        let of_provider = extras.wants_of("own", "x", &wants);
+        assert_eq!((of_provider.hosts.len(), of_provider.llm.len()), (2, 0));
     }
 
     #[test]

@@ -131,7 +131,7 @@ impl Trial {
                 Failure::usage(message).help("give it with --output (`output` in a fixture)")
             );
         };
-        subject.asks_only(&self.models)?;
+        subject.asks_only(&kind, &self.models)?;
         let own = Some(json!(self.config)).filter(|_| !self.config.is_empty());
         let keys = [
             ("type", Some(json!(kind))),

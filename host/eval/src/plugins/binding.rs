@@ -84,9 +84,9 @@ impl Binder<'_> {
         }
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config, takes)?,
-            Trust::Foreign(entry) => {
+            Trust::Foreign(_) => {
                 hide_keys(wants, &mut config);
-                self.foreign(&plugin, entry.as_deref(), Some(provider))?
+                self.foreign(&plugin, wants, Some(provider))?
             }
         };
         let config = Value::Object(config);
@@ -191,7 +191,11 @@ impl Binder<'_> {
         let reads = served.expect("the set was made from this list").reads;
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled_grader(&plugin)?,
-            Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), None)?,
+            Trust::Foreign(_) => {
+                let info = plugin.component.info();
+                let wants = Extras::of(info).wants_of_type(own, &info.wants);
+                self.foreign(&plugin, &wants, None)?
+            }
         };
         let limits = call_limits(&plugin, CallLimits::assertion());
         Ok(Grader {

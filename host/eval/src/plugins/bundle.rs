@@ -85,12 +85,12 @@ impl Served {
     /// What a loaded component serves.
     pub fn by(component: &Plugin) -> Self {
         let info = component.info();
-        let types = info.assertion_types.iter();
+        let types = &info.assertion_types;
         Self {
             name: info.name.clone(),
             prefixes: info.provider_prefixes.clone(),
-            types: types.map(|served| served.name.clone()).collect(),
-            asks: asks_judges(info),
+            types: types.iter().map(|served| served.name.clone()).collect(),
+            asks: types.iter().any(|served| asks_judges(info, &served.name)),
             settings: settings(info),
             languages: component
                 .script_languages()

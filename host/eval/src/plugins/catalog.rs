@@ -39,7 +39,7 @@ impl PluginSet {
                 .iter()
                 .filter(|(_, serves)| {
                     let info = self.plugins[serves.index].component.info();
-                    asks_judges(info)
+                    asks_judges(info, &serves.own)
                 })
                 .map(|(name, _)| name.clone())
                 .collect(),

@@ -27,18 +27,21 @@ use super::loaded::{LoadedPlugin, Trust};
 use super::pasted::{entry_of, yaml};
 use super::said::said;
 use super::set::PluginSet;
+use crate::private_door::Extras;
 use crate::trust::Need;
 
 impl Binder<'_> {
+    /// Binds one use of a plugin, which has these wants of all that it has.
     pub(super) fn foreign(
         &self,
         plugin: &LoadedPlugin,
-        entry: Option<&PluginEntry>,
+        wants: &Wants,
         provider: Option<&Provider>,
     ) -> Result<Bound, BindError> {
+        let entry = plugin.entry();
         let none = Permissions::default();
         let written = entry.map_or(&none, |entry| &entry.permissions);
-        let (granted, missing) = widened(&plugin.component.info().wants, written);
+        let (granted, missing) = widened(wants, written);
         let refusal = (!missing.is_empty()).then(|| BindError::NotGranted {
             // What flags grant has no place in a file.
             at: entry
@@ -58,7 +61,9 @@ impl Binder<'_> {
         // It may answer with whatever its config holds, credentials too.
         let mut needs: Vec<Need> = takes.iter().map(Need::keep).collect();
         let mut credentials = BTreeMap::new();
-        for (name, grant) in &granted.credentials {
+        let unused = Unused::of(&plugin.component.info().wants, wants);
+        let used = granted.credentials.iter();
+        for (name, grant) in used.filter(|(name, _)| !unused.credentials.contains(name)) {
             let pointer = Places::pointer("/permissions/credentials", name);
             let scheme = scheme(&grant.scheme, at_of(&format!("{pointer}/scheme")))?;
             let scheme = match provider {
@@ -103,7 +108,11 @@ impl Binder<'_> {
         Ok(Bound {
             grants: Grants::new(plugin.alias.clone(), hosts, credentials).foreign(),
             digest: digest(&granted_json(&granted)),
-            llm: granted.llm,
+            llm: granted
+                .llm
+                .into_iter()
+                .filter(|alias| !unused.llm.contains(&alias))
+                .collect(),
             may_see_config,
         })
     }
@@ -141,6 +150,25 @@ impl Binder<'_> {
         let granted = aws::beside(env);
         takes.retain(|name| !granted.contains(name));
         (value, takes)
+    }
+}
+
+/// What a plugin wants, and one use of it does not: it does without that, though it is granted.
+struct Unused<'a> {
+    credentials: Vec<&'a String>,
+    llm: Vec<&'a String>,
+}
+
+impl<'a> Unused<'a> {
+    fn of(all: &'a Wants, used: &Wants) -> Self {
+        let credentials = all.credentials.iter().map(|want| &want.name);
+        let llm = all.llm.iter().map(|(alias, _)| alias);
+        let has_credential = |name: &String| used.credentials.iter().any(|it| it.name == *name);
+        let has_model = |alias: &String| used.llm.iter().any(|(it, _)| it == alias);
+        Self {
+            credentials: credentials.filter(|name| !has_credential(name)).collect(),
+            llm: llm.filter(|alias| !has_model(alias)).collect(),
+        }
     }
 }
 
@@ -318,6 +346,12 @@ fn component(
 pub fn entry_yaml(info: &Info, source: &str) -> String {
     let (wanted, _) = widened(&info.wants, &Permissions::default());
     yaml(&info.name, (source, None), &wanted)
+}
+
+/// The names by which a grade of this type asks models.
+pub fn asked_for(info: &Info, assertion_type: &str) -> Vec<String> {
+    let wants = Extras::of(info).wants_of_type(assertion_type, &info.wants);
+    wants.llm.into_iter().map(|(alias, _)| alias).collect()
 }
 
 /// What is granted together with what the plugin wants beyond it, and that in words.

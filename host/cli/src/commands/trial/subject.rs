@@ -2,11 +2,11 @@
 //! comes with the program.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use runner_config::misspelt;
-use runner_eval::plugins::{Served, bundle, optional};
+use runner_eval::plugins::{Served, asked_for, bundle, optional};
 use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value};
 
@@ -36,8 +36,8 @@ pub(in crate::commands) struct Subject {
     pub(in crate::commands) types: Vec<String>,
     /// Its credentials by name, with what a granted one is sent as.
     pub(in crate::commands) schemes: Vec<(String, String)>,
-    /// The names by which it wants to ask models.
-    asks: Vec<String>,
+    /// The names by which each of its types asks models.
+    asks: BTreeMap<String, Vec<String>>,
     /// The flags that grant what it wants.
     flags: Vec<String>,
 }
@@ -107,12 +107,9 @@ impl Subject {
         let info = inspection.info;
         let info = info.expect("a component without a problem has described itself");
         let flags = flags(&info.wants);
-        let asks = info
-            .wants
-            .llm
-            .iter()
-            .map(|(name, _)| name.clone())
-            .collect();
+        let types = info.assertion_types.iter().map(|kind| &kind.name);
+        let asks = types.map(|kind| (kind.clone(), asked_for(&info, kind)));
+        let asks = asks.collect();
         let types = info.assertion_types.into_iter();
         let credentials = info.wants.credentials.into_iter();
         Ok(Self {
@@ -134,7 +131,7 @@ impl Subject {
             prefixes: served.prefixes,
             types: served.types.into_iter().chain(languages).collect(),
             schemes: Vec::new(),
-            asks: Vec::new(),
+            asks: BTreeMap::new(),
             flags: Vec::new(),
         }
     }
@@ -145,13 +142,15 @@ impl Subject {
         format!("if you trust it with that: {flags} (in a fixture: `permissions`, as in a config)")
     }
 
-    /// Finds out whether every name by which it asks a model stands for one.
+    /// Finds out whether every name by which a type asks a model stands for one.
     ///
     /// # Errors
     /// When one does not.
-    pub(super) fn asks_only(&self, models: &Map<String, Value>) -> Result<(), Failure> {
+    pub(super) fn asks_only(&self, kind: &str, models: &Map<String, Value>) -> Result<(), Failure> {
+        let plain = kind.strip_prefix("not-").unwrap_or(kind);
+        let asks = self.asks.get(kind).or_else(|| self.asks.get(plain));
         let nobody = |name: &&String| !models.contains_key(*name);
-        let Some(name) = self.asks.iter().find(nobody) else {
+        let Some(name) = asks.into_iter().flatten().find(nobody) else {
             return Ok(());
         };
         let (alias, name) = (&self.name, visible::line(name));
@@ -277,7 +276,7 @@ mod tests {
             prefixes: vec!["acme".to_owned()],
             types: vec!["one".to_owned(), "two".to_owned()],
             schemes: Vec::new(),
-            asks: Vec::new(),
+            asks: BTreeMap::new(),
             flags: Vec::new(),
         }
     }

@@ -298,7 +298,13 @@ fn granted(grants: &Permissions) -> BTreeSet<String> {
         let (env, scheme, hosts) = (&grant.env, &grant.scheme, &grant.hosts);
         format!("credential {name:?} (environment variable {env:?} as {scheme:?} to {hosts:?})")
     });
-    let llm = grants.llm.iter().map(|name| format!("provider {name}"));
+    let llm = grants.llm.iter().map(|name| {
+        let provider = grants.llm_providers.get(name);
+        provider.map_or_else(
+            || format!("provider {name}"),
+            |provider| format!("model {name:?} by the provider {provider:?}"),
+        )
+    });
     let wasi_http = grants
         .wasi_http
         .then(|| "requests through wasi:http".to_owned());

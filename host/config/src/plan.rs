@@ -80,6 +80,8 @@ pub struct Plan {
     /// The models that assertions may ask, and the providers that tests name themselves, by
     /// [`JudgeId`].
     pub judges: Vec<Arc<Provider>>,
+    /// What the names by which plugins ask models stand for, by the plugin's alias and that name.
+    pub plugin_models: BTreeMap<(String, String), JudgeId>,
     /// What filters left out of it, in the order applied; empty without filters.
     pub narrowings: Vec<Narrowing>,
     /// The part of a run that it is, if it is one.

@@ -21,8 +21,8 @@ use crate::elements::test_case::TestReader;
 use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
-    default_test, derived_metrics, extensions, nunjucks_filters, options, output_path, prices,
-    prompts, questions, scenarios, thresholds,
+    default_test, derived_metrics, extensions, nunjucks_filters, options, output_path, plugins,
+    prices, prompts, questions, scenarios, thresholds,
 };
 use crate::filters::Filters;
 use crate::load::{Config, Source};
@@ -196,6 +196,7 @@ impl Config {
             .collect();
         let tests = self.tests(&roots, &readers, &asked, changed.as_deref());
         drop(readers);
+        let plugin_models = plugins::models(&self.plugins, &documents, &judges);
         let (judges, providers) = (judges.into_judges(), asked.providers());
         groups.warn_unused(findings);
         together::check_size(&tests, findings);
@@ -215,6 +216,7 @@ impl Config {
             tests: chosen.tests,
             providers,
             judges,
+            plugin_models,
             narrowings: chosen.narrowings,
             shard: filters.shard,
             prices: prices::read(&documents, &self.overrides.prices, findings),

@@ -28,7 +28,7 @@ pub(crate) struct RunContext {
     /// Numbers for the providers of the plan.
     pub(crate) providers: Providers,
     /// Providers that graders were granted to ask, by the name in the grant.
-    pub(crate) targets: HashMap<String, Arc<Target>>,
+    pub(crate) targets: HashMap<String, HashMap<String, Arc<Target>>>,
     /// The models that assertions of the plan ask, and the providers that its tests name.
     pub(crate) judges: BTreeMap<JudgeId, Arc<Target>>,
     /// What serves each assertion type of the plan.

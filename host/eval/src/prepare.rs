@@ -107,7 +107,7 @@ pub async fn prepare(what: Preparation) -> Result<Prepared, Vec<BindError>> {
 struct Targets {
     columns: Vec<Arc<Target>>,
     /// Those that graders were granted to ask.
-    asked: HashMap<String, Arc<Target>>,
+    asked: HashMap<String, HashMap<String, Arc<Target>>>,
     judges: BTreeMap<JudgeId, Arc<Target>>,
     graders: HashMap<String, Arc<Grader>>,
     ledger: Arc<BudgetLedger>,
@@ -126,7 +126,8 @@ impl Targets {
             programs,
             ..
         } = self;
-        let targets = columns.iter().chain(asked.values()).chain(judges.values());
+        let asked = asked.values().flat_map(HashMap::values);
+        let targets = columns.iter().chain(asked).chain(judges.values());
         let graders = graders.values().map(|grader| &grader.grants);
         let grants = targets.filter_map(|it| it.grants()).chain(graders);
         let declared = plan.secrets().map(Secret::new);

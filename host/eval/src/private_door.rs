@@ -147,11 +147,16 @@ pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
     }
 }
 
-/// Whether an assertion type of a plugin asks models of its assertions.
-pub(crate) fn asks_judges(info: &Info, assertion_type: &str) -> bool {
+/// Whether an assertion type of a plugin asks models of its assertions: by an alias for which the config names no
+/// provider.
+pub(crate) fn asks_judges(
+    info: &Info,
+    assertion_type: &str,
+    is_named: impl Fn(&str) -> bool,
+) -> bool {
     let wants = Extras::of(info).wants_of_type(assertion_type, &info.wants);
     let mut aliases = wants.llm.iter();
-    aliases.any(|(alias, _)| JudgeAlias::of(alias).is_some())
+    aliases.any(|(alias, _)| JudgeAlias::of(alias).is_some() && !is_named(alias))
 }
 
 /// What a provider is asked for.

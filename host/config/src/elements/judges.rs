@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use super::limits::Groups;
 use super::providers;
-use super::reading::Reading;
+use super::reading::{Document, Reading};
 use crate::model::{Origin, Position, Role, TrustRequest, TrustSubject};
 use crate::plan::{Column, JudgeId, Judges, Provider};
 use crate::read::entry::Entry;
@@ -200,6 +200,21 @@ impl<'a> JudgeBook<'a> {
             .labelled(name)
             .or_else(|| providers::plain(name, &at, &Origin::Person, reading).map(Arc::new));
         self.of_all_kinds(provider.map(|provider| self.found.borrow_mut().add(provider)))
+    }
+
+    /// The provider behind a name by which a plugin asks: one that the config declares, by its label or id, else
+    /// one by its id alone. What data brings is nobody's here.
+    pub(crate) fn of_plugin(
+        &self,
+        name: &str,
+        at: &Position,
+        document: &Document<'_>,
+    ) -> Option<JudgeId> {
+        let declared = self.of_run.declared.get(name).copied().cloned();
+        let Document { root, reading } = document;
+        let plain = || providers::plain(name, at, root.origin, *reading).map(Arc::new);
+        let provider = declared.or_else(plain)?;
+        Some(self.found.borrow_mut().add(provider))
     }
 
     /// One that was named for no kind of question in particular.

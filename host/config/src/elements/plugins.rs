@@ -7,9 +7,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::budget;
+use super::judges::JudgeBook;
 use super::provider_config::places_in;
+use super::reading::Document;
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
-use crate::plan::{HUMAN, MAX_SCORE, Places};
+use crate::plan::{HUMAN, JudgeId, MAX_SCORE, Places};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, names_file, unreadable};
 
@@ -55,6 +57,27 @@ pub(crate) fn add(plugins: &mut Vec<PluginEntry>, more: Vec<PluginEntry>) {
     let aliases: HashSet<&str> = more.iter().map(|plugin| plugin.alias.as_str()).collect();
     plugins.retain(|known| !aliases.contains(known.alias.as_str()));
     plugins.extend(more);
+}
+
+/// What the names by which plugins ask models stand for (`permissions.llm`), by the plugin's alias and that name.
+/// A provider that the config declares is asked as it is declared, any other by its id alone, as a column would be.
+pub(crate) fn models(
+    plugins: &[PluginEntry],
+    documents: &[Document<'_>],
+    judges: &JudgeBook<'_>,
+) -> BTreeMap<(String, String), JudgeId> {
+    let mut models = BTreeMap::new();
+    for plugin in plugins {
+        let named_by = |document: &&Document<'_>| *document.root.file == *plugin.at.file;
+        let document = documents.iter().find(named_by).unwrap_or(&documents[0]);
+        for (name, provider) in &plugin.permissions.llm_providers {
+            let at = plugin.at_of(&Places::pointer("/permissions/llm", name));
+            if let Some(judge) = judges.of_plugin(provider, at, document) {
+                models.insert((plugin.alias.clone(), name.clone()), judge);
+            }
+        }
+    }
+    models
 }
 
 /// `limits`, and `budget`, which says some of them in another way; `None`: the host's default.
@@ -237,6 +260,7 @@ fn bundled(
         hosts,
         credentials,
         llm,
+        llm_providers: _,
         wasi_http,
     } = &permissions;
     let more = ["sha256", "as", "limits", "budget"].map(|key| entry.get(key).is_some());
@@ -315,13 +339,9 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
     if !entry.is_map() {
         entry.mismatch(findings, "a map");
     }
-    let texts = |name| {
-        entry
-            .get(name)
-            .map(|entry| entry.want_texts(findings))
-            .unwrap_or_default()
-    };
-    let hosts = texts("hosts");
+    let hosts = entry.get("hosts");
+    let hosts = hosts.map(|entry| entry.want_texts(findings));
+    let hosts = hosts.unwrap_or_default();
     let mut credentials = BTreeMap::new();
     if let Some(entry) = entry.get("credentials") {
         if !entry.is_map() {
@@ -333,15 +353,32 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
             }
         }
     }
+    let llm = entry.get("llm").map(|entry| llm(&entry, findings));
+    let (llm, llm_providers) = llm.unwrap_or_default();
     Permissions {
         hosts,
         credentials,
-        llm: texts("llm"),
+        llm,
+        llm_providers,
         wasi_http: entry
             .get("wasi_http")
             .and_then(|entry| entry.want_bool(findings))
             .unwrap_or_default(),
     }
+}
+
+/// `llm`: names, or a map of names to the providers that they stand for. One that stands for itself is in no map.
+fn llm(entry: &Entry<'_>, findings: &Findings) -> (Vec<String>, BTreeMap<String, String>) {
+    if !entry.is_map() {
+        return (entry.want_texts(findings), BTreeMap::new());
+    }
+    let fields = entry.fields();
+    let mut providers: BTreeMap<String, String> = fields
+        .filter_map(|(name, provider)| Some((name.to_owned(), provider.want_text(findings)?)))
+        .collect();
+    let names = providers.keys().cloned().collect();
+    providers.retain(|name, provider| name != provider);
+    (names, providers)
 }
 
 fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Option<CredentialGrant> {

@@ -140,7 +140,11 @@ pub(crate) fn plain(
     origin: &Origin,
     reading: Reading<'_>,
 ) -> Option<Provider> {
-    let node = Node::text(id, Mark::default());
+    let mark = Mark {
+        line: at.line,
+        column: at.column,
+    };
+    let node = Node::text(id, mark);
     let reader = ProviderReader {
         reading,
         groups: &Groups::default(),

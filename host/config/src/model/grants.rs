@@ -12,8 +12,11 @@ pub struct Permissions {
     pub hosts: Vec<String>,
     /// Credentials it may name, by name.
     pub credentials: BTreeMap<String, CredentialGrant>,
-    /// Providers (label or id) that it may ask.
+    /// The names by which it may ask models: each is a provider's label or id, unless `llm_providers` has it.
     pub llm: Vec<String>,
+    /// The provider (label or id) that a name of `llm` stands for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub llm_providers: BTreeMap<String, String>,
     /// Its requests to `hosts` may come through `wasi:http`, as its toolchain makes them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wasi_http: bool,

@@ -332,26 +332,26 @@ impl GuestHost {
         Some(CallFailure::new(FailureCode::Budget, why))
     }
 
-    /// The provider behind an alias, if this plugin may ask it: the assertion's judge, or else a
-    /// provider of the run that has the alias for its name.
+    /// The provider behind an alias, if this plugin may ask it: the one that its entry names, else the
+    /// assertion's judge, else a provider of the run that has the alias for its name.
     fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
         let context = &self.scope.context;
         let granted = self.asks.llm.iter().any(|granted| granted == alias);
         let judge = private_door::judge(self.asks.judges, alias);
+        let judge = judge.filter(|_| !self.plugin.names_model(alias));
         let judge = judge.and_then(|id| context.judges.get(&id));
-        let found = judge.or_else(|| context.targets.get(alias));
+        let asked = || context.targets.get(&self.plugin.alias)?.get(alias);
+        let found = judge.or_else(asked);
         if let (Some(target), true) = (found, granted) {
             return Ok(target.clone());
         }
         let plugin = &self.plugin.alias;
-        let grant = format!("put this under `plugins.{plugin}.permissions`: llm: [{alias}]");
-        let named = format!("give a provider of the config that label (`label: {alias}`)");
+        let grant = format!("put this under `plugins.{plugin}.permissions`: llm:");
+        let named = format!("{grant} {{ {alias}: PROVIDER }}, with the id or the label of one");
         let missing = match (granted, found) {
             (true, _) => format!("no provider has that name; {named}"),
-            (false, Some(_)) => format!("it is not granted; {grant}"),
-            (false, None) => {
-                format!("it is not granted, and no provider has that name; {named}, and {grant}")
-            }
+            (false, Some(_)) => format!("it is not granted; {grant} [{alias}]"),
+            (false, None) => format!("it is not granted, and no provider has that name; {named}"),
         };
         let message = format!("plugin '{plugin}' may not ask '{alias}': {missing}");
         Err(abi::Error::new(ErrorCode::Denied, message))

@@ -150,6 +150,9 @@ pub(super) fn granted_json(granted: &Permissions) -> Value {
         .collect();
     let mut json =
         json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm });
+    if !granted.llm_providers.is_empty() {
+        json["llmProviders"] = json!(granted.llm_providers);
+    }
     if granted.wasi_http {
         json["wasiHttp"] = Value::Bool(true);
     }

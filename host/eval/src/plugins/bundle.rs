@@ -90,7 +90,9 @@ impl Served {
             name: info.name.clone(),
             prefixes: info.provider_prefixes.clone(),
             types: types.iter().map(|served| served.name.clone()).collect(),
-            asks: types.iter().any(|served| asks_judges(info, &served.name)),
+            asks: types
+                .iter()
+                .any(|served| asks_judges(info, &served.name, |_| false)),
             settings: settings(info),
             languages: component
                 .script_languages()
@@ -156,6 +158,7 @@ impl<'a> Names<'a> {
         let judges = assertions().flat_map(|one| one.judges.all());
         let judges = judges
             .chain(plan.own_providers())
+            .chain(plan.plugin_models.values().copied())
             .map(|id| &plan.judges[id.0 as usize]);
         Self {
             languages: &plan.languages,

@@ -38,8 +38,9 @@ impl PluginSet {
                 .types
                 .iter()
                 .filter(|(_, serves)| {
-                    let info = self.plugins[serves.index].component.info();
-                    asks_judges(info, &serves.own)
+                    let plugin = &self.plugins[serves.index];
+                    let is_named = |alias: &str| plugin.names_model(alias);
+                    asks_judges(plugin.component.info(), &serves.own, is_named)
                 })
                 .map(|(name, _)| name.clone())
                 .collect(),

@@ -51,6 +51,12 @@ impl LoadedPlugin {
         }
     }
 
+    /// Whether its entry says which provider a name stands for by which it asks.
+    pub(crate) fn names_model(&self, alias: &str) -> bool {
+        let entry = self.entry();
+        entry.is_some_and(|entry| entry.permissions.llm_providers.contains_key(alias))
+    }
+
     /// The name that the config gives to one of its types or prefixes.
     pub(super) fn renamed(&self, own: &str) -> Option<&String> {
         self.entry()?.renamed.get(own).map(|(name, _)| name)

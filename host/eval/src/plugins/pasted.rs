@@ -61,7 +61,13 @@ pub(super) fn yaml(
             format!("        {name}: {{ env: {env}, scheme: {scheme}, hosts: {hosts} }}")
         }));
     }
-    if !permissions.llm.is_empty() {
+    if !permissions.llm_providers.is_empty() {
+        let provider = |name| permissions.llm_providers.get(name).unwrap_or(name);
+        let names = permissions.llm.iter();
+        let pairs = names.map(|name| format!("{}: {}", quoted(name), quoted(provider(name))));
+        let pairs: Vec<String> = pairs.collect();
+        lines.push(format!("      llm: {{ {} }}", pairs.join(", ")));
+    } else if !permissions.llm.is_empty() {
         lines.push(format!("      llm: {}", list(&permissions.llm)));
     }
     if permissions.wasi_http {
@@ -85,6 +91,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
     use runner_config::{CredentialGrant, PluginLimits};
 
@@ -116,6 +124,11 @@ mod tests {
 
     /// Asserts that these words are read again where they were written, and nowhere else.
     fn pasted(nasty: &str) {
+        pasted_with(nasty, BTreeMap::new());
+        pasted_with(nasty, [(nasty.to_owned(), format!("x{nasty}"))].into());
+    }
+
+    fn pasted_with(nasty: &str, llm_providers: BTreeMap<String, String>) {
         let permissions = Permissions {
             hosts: vec![format!("https://{nasty}"), "https://a.example".to_owned()],
             credentials: [(
@@ -128,6 +141,7 @@ mod tests {
             )]
             .into(),
             llm: vec![nasty.to_owned()],
+            llm_providers,
             wasi_http: true,
         };
         let text = yaml(nasty, (nasty, Some(&"9f".repeat(32))), &permissions);

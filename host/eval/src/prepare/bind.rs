@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::values::has_template;
-use crate::plugins::{
-    Answers, BindError, Binder, ByPlugin, Grader, LoadedPlugin, Target, Trust, place,
-};
+use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, LoadedPlugin, Target, place};
 use crate::private_door::JudgeAlias;
 use crate::programs::Programs;
 use crate::trust::Agreements;
@@ -90,14 +88,16 @@ pub(super) fn missing_programs(
     faults
 }
 
-/// Binds the providers of the config that graders were granted to ask, by label and by id.
+/// Binds the providers that graders were granted to ask, by the plugin and the name by which it asks: those that its
+/// entry names, else those of the config by label and by id. Each is bound as a column is, and has no key that it
+/// would not have there.
 pub(super) async fn bind_asked(
     plan: &Plan,
     graders: &HashMap<String, Arc<Grader>>,
     bound: &mut BoundOnce<'_>,
     errors: &mut Vec<BindError>,
-) -> HashMap<String, Arc<Target>> {
-    let mut targets = HashMap::new();
+) -> HashMap<String, HashMap<String, Arc<Target>>> {
+    let mut targets: HashMap<String, HashMap<String, Arc<Target>>> = HashMap::new();
     let named = graders.values().flat_map(|grader| {
         let aliases = grader.llm.iter();
         aliases.map(move |alias| (alias, &grader.plugin))
@@ -106,12 +106,20 @@ pub(super) async fn bind_asked(
         let is_meant = |provider: &&Arc<Provider>| {
             provider.label.as_ref() == Some(alias) || provider.id == *alias
         };
-        let Some(provider) = plan.providers.iter().find(is_meant) else {
+        let named = (plugin.alias.clone(), alias.clone());
+        let named = plan.plugin_models.get(&named);
+        let named = named.map(|id| &plan.judges[id.0 as usize]);
+        if named.is_none() && plugin.names_model(alias) {
+            continue; // it is no provider, which is told
+        }
+        let declared = || plan.providers.iter().find(is_meant);
+        let Some(provider) = named.or_else(declared) else {
             errors.extend(nobody_named(alias, plugin));
             continue;
         };
         if let Some(target) = bound.target(provider, errors).await {
-            targets.insert(alias.clone(), target);
+            let of_plugin = targets.entry(plugin.alias.clone()).or_default();
+            of_plugin.insert(alias.clone(), target);
         }
     }
     targets
@@ -120,16 +128,14 @@ pub(super) async fn bind_asked(
 /// A plugin was granted to ask a provider that the config has not. One that goes by the alias of a judge
 /// need not be there.
 fn nobody_named(alias: &str, plugin: &LoadedPlugin) -> Option<BindError> {
-    let Trust::Foreign(Some(entry)) = &plugin.trust else {
-        return None;
-    };
+    let entry = plugin.entry()?;
     if JudgeAlias::of(alias).is_some() {
         return None;
     }
     Some(BindError::Config {
-        at: place(&entry.at),
+        at: place(entry.at_of("/permissions/llm")),
         problem: format!(
-            "plugin '{}' may ask '{alias}', and no provider has that label or id\nhelp: give one the label: {{ id: openai:gpt-4.1, label: {alias} }}",
+            "plugin '{}' may ask '{alias}', and no provider has that label or id\nhelp: say which it is: llm: {{ {alias}: openai:gpt-4.1 }}",
             plugin.alias
         ),
     })

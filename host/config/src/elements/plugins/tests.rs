@@ -46,6 +46,7 @@ fn an_entry_is_read_whole() {
                 },
             )]),
             llm: vec!["grader".into()],
+            llm_providers: BTreeMap::new(),
             wasi_http: true,
         },
         limits: PluginLimits {

@@ -345,7 +345,15 @@ fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         abilities.push(format!("send {variable}{how} to {hosts}"));
     }
     if !grants.llm.is_empty() {
-        abilities.push(format!("ask the providers {}", joined(&grants.llm)));
+        let asked = grants.llm.iter().map(|name| {
+            let provider = grants.llm_providers.get(name);
+            provider.map_or_else(
+                || named(name),
+                |it| format!("{} (as {})", named(it), named(name)),
+            )
+        });
+        let asked: Vec<String> = asked.collect();
+        abilities.push(format!("ask the providers {}", asked.join(", ")));
     }
     if abilities.is_empty() {
         return f.write_str(", no network, no keys");

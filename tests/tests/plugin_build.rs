@@ -91,6 +91,7 @@ fn what_stands_in_the_way_of_a_build_is_told_with_what_to_do() {
             "js/package.json",
             "{\"scripts\":{\"build\":\"…\"},\"devDependencies\":{}}",
         )
+        .file("rust/lib/bin/wasm-component-ld", "")
         .file("plain/package.json", "{}")
         .file("own/plugin.json", "{\"build\":[\"no-such-maker\"]}")
         .file("fails/plugin.json", "{\"build\":[\"false\"]}")
@@ -106,12 +107,40 @@ fn what_stands_in_the_way_of_a_build_is_told_with_what_to_do() {
     let mut all = folders
         .map(|folder| told(&build(&run, folder), folder))
         .concat();
+    // One that has the bare target alone builds for that, with the linker that it brings.
+    let rust = run.project().join("rust");
+    program(
+        &run,
+        "rustc",
+        &format!(
+            "case $* in *wasip2) echo /no;; *) echo '{}/lib/lib';; esac",
+            rust.display()
+        ),
+    );
+    std::fs::create_dir_all(rust.join("lib/lib")).expect("made");
+    program(
+        &run,
+        "cargo",
+        "echo \"cargo: $*, linker ${CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER##*/}\" >&2\nexit 101",
+    );
+    all += &told(&build(&run, "rust"), "rust, with the bare target");
     program(&run, "rustc", "echo /");
     program(&run, "cargo", "echo 'error: it is wrong' >&2\nexit 101");
     all += &told(&build(&run, "rust"), "rust, and it does not compile");
     program(&run, "cargo", "true");
     all += &told(&build(&run, "rust"), "rust, and there is no cdylib");
     assert_snapshot!(all);
+}
+
+/// `--plugin` takes the folder of a plugin as the other commands do: its component is where its tools put it.
+#[test]
+fn a_folder_that_has_built_a_component_is_one_for_a_run() {
+    Run::new()
+        .config("prompts: [one two]\nproviders: [echo]\ntests: [{ assert: [{ type: brief, value: 2 }] }]\n")
+        .file("mine/target/wasm32-wasip2/release/brief.wasm", brief())
+        .args(["eval", "--plugin", "mine"])
+        .finish()
+        .expect_code(0);
 }
 
 /// A plain word is the program's plugin, whatever lies about; `./` makes it a path.

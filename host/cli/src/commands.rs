@@ -23,6 +23,7 @@ use crate::terminal::Terminal;
 
 mod added;
 mod build;
+mod built;
 mod bundled;
 mod cache;
 mod call;

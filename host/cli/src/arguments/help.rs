@@ -145,8 +145,8 @@ Exit codes: 0 it is there, 2 it is not.";
 
 /// Below the help of `plugin build`.
 pub(super) const BUILD: &str = "\
-A folder with a Cargo.toml is built by cargo for wasm32-wasip2, one with a package.json by its script
-`build`, and any other by the command that its plugin.json says: { \"build\": [\"PROGRAM\", \"ARGUMENT\"] }.
+A folder with a Cargo.toml is built by cargo for wasm32-wasip2 (for wasm32-unknown-unknown where Rust has
+that alone), one with a package.json by its script `build`, and any other by the command that its plugin.json says: { \"build\": [\"PROGRAM\", \"ARGUMENT\"] }.
 A program of the folder's .venv comes before those of PATH. The component is then looked at as
 `runner plugin inspect` does it.
 

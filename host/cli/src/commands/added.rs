@@ -18,8 +18,8 @@ use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
 use super::Setting;
+use super::built::built;
 use super::eval::sandbox;
-use super::trial::built;
 use crate::arguments::{Add, Remove, VerifyAdded};
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;

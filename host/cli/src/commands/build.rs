@@ -13,15 +13,19 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Setting;
+use super::built::built;
 use super::eval::sandbox;
 use super::inspect;
-use super::trial::built;
 use crate::arguments::Build;
 use crate::failure::Failure;
 use crate::visible;
 
 /// What Rust compiles plugins for.
 const TARGET: &str = "wasm32-wasip2";
+
+/// What it compiles them for where it can't for that: with [`LINKER`] a component comes of it, too.
+const BARE_TARGET: &str = "wasm32-unknown-unknown";
+const LINKER: &str = "wasm-component-ld";
 
 /// The file in which a folder says how it is built.
 const OWN: &str = "plugin.json";
@@ -78,19 +82,13 @@ fn own(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
 }
 
 fn cargo(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
-    let libraries = ["--print", "target-libdir", "--target", TARGET];
-    let libraries = command("rustc", &libraries, folder, setting).output();
-    let libraries = libraries.map_err(|error| missing("rustc", &error))?;
-    let libraries = String::from_utf8_lossy(&libraries.stdout);
-    if !Path::new(libraries.trim()).is_dir() {
-        let message = format!("this Rust can't build for {TARGET}");
-        return Err(Failure::usage(message).help(format!("rustup target add {TARGET}")));
-    }
-    let arguments = ["build", "--release", "--target", TARGET];
+    let (target, linker) = target(folder, setting)?;
+    let arguments = ["build", "--release", "--target", target];
     let shown = format!("cargo {}", arguments.join(" "));
     setting.talk.note(&format!("running: {shown}"));
     let mut command = command("cargo", &arguments, folder, setting);
     command
+        .envs(linker.map(|linker| ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)))
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped());
     let done = command
@@ -113,6 +111,29 @@ fn cargo(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
         (None, _) => Err(Failure::usage("no component was built")
             .help("Cargo.toml needs: [lib] crate-type = [\"cdylib\", \"rlib\"]")),
     }
+}
+
+/// What to compile for, and by which linker where that is not the target's own.
+fn target(folder: &Path, setting: &Setting) -> Result<(&'static str, Option<PathBuf>), Failure> {
+    let libraries = |target: &[&str]| {
+        let arguments = [&["--print", "target-libdir"], target].concat();
+        let said = command("rustc", &arguments, folder, setting).output();
+        let said = said.map_err(|error| missing("rustc", &error))?;
+        Ok::<_, Failure>(PathBuf::from(String::from_utf8_lossy(&said.stdout).trim()))
+    };
+    if libraries(&["--target", TARGET])?.is_dir() {
+        return Ok((TARGET, None));
+    }
+    let linker = format!("{LINKER}{}", std::env::consts::EXE_SUFFIX);
+    let linker = libraries(&[])?.with_file_name("bin").join(linker);
+    let help = format!("rustup target add {TARGET}");
+    if linker.is_file() && libraries(&["--target", BARE_TARGET])?.is_dir() {
+        setting.talk.note(&format!(
+            "this Rust can't build for {TARGET} (`{help}`), so it builds for {BARE_TARGET}: what needs clocks or randomness fails there"
+        ));
+        return Ok((BARE_TARGET, Some(linker)));
+    }
+    Err(Failure::usage(format!("this Rust can't build for {TARGET}")).help(help))
 }
 
 /// The components that cargo says it made.

@@ -19,7 +19,7 @@ mod outcome;
 mod subject;
 
 pub(super) use outcome::Outcome;
-pub(super) use subject::{Meant, Subject, built, known};
+pub(super) use subject::{Meant, Subject, known};
 
 /// What is asked of a plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

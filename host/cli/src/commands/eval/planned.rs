@@ -16,6 +16,7 @@ use runner_gateway::{Masker, Secret};
 use tokio::runtime::Runtime;
 
 use super::super::Setting;
+use super::super::built;
 use super::session::Session;
 use super::{overrides, runtime, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
@@ -450,7 +451,7 @@ fn sources(
     }
     Ok(PluginSources {
         bundled: Some(bundle::plugins(&setting.environment, &setting.cwd)?),
-        paths: flags.to_vec(),
+        paths: flags.iter().map(|path| built::meant(path)).collect(),
         entries: config.plugins.clone(),
         config_folder: config
             .files

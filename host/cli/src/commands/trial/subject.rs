@@ -11,17 +11,10 @@ use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value};
 
 use super::super::Setting;
+use super::super::built::built;
 use super::super::eval::sandbox;
 use crate::failure::Failure;
 use crate::visible;
-
-/// Where tools put what they build, below the folder of a plugin, in the order of looking.
-const BUILT: [&str; 4] = [
-    "",
-    "dist",
-    "target/wasm32-wasip2/release",
-    "target/wasm32-unknown-unknown/release",
-];
 
 /// A plugin that can be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -238,31 +231,6 @@ fn flags(wants: &Wants) -> Vec<String> {
         flag("--allow-llm", &pair)
     });
     hosts.chain(keys).chain(llm).collect()
-}
-
-/// The component that a folder has built.
-///
-/// # Errors
-/// When it has none, or several.
-pub(in crate::commands) fn built(folder: &Path) -> Result<PathBuf, Failure> {
-    for place in BUILT {
-        let entries = std::fs::read_dir(folder.join(place)).into_iter().flatten();
-        let files = entries.flatten().map(|entry| entry.path());
-        let mut files: Vec<PathBuf> = files
-            .filter(|path| path.extension().is_some_and(|it| it == "wasm") && path.is_file())
-            .collect();
-        files.sort();
-        if files.len() > 1 {
-            let names: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
-            let message = format!("{} has several components", folder.display());
-            return Err(Failure::usage(message).help(format!("name one: {}", names.join(", "))));
-        }
-        if let Some(file) = files.pop() {
-            return Ok(file);
-        }
-    }
-    let message = format!("{} has no component", folder.display());
-    Err(Failure::usage(message).help("build it first: `runner plugin build`, in that folder"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! One program for all of them: each would be linked with the whole engine, and that takes longer than most
 //! of them run. `cargo test --locked --release --workspace --test end_to_end interrupt` runs those of one file.
 
+mod abi;
 mod apis;
 mod authors;
 mod budget;

@@ -6,6 +6,7 @@
 
 mod guess;
 mod outline;
+mod producers;
 
 pub(crate) use outline::{Outline, Version, highest, invalid};
 
@@ -109,7 +110,12 @@ fn never_offered(outline: &Outline) -> Finding {
     Finding::new(
         Code::P008,
         format!("imports {}, which this runner never offers", list(&names)),
-        "plugins reach the network through `runner:plugin/http`; rebuild without these imports",
+        match outline.made_by {
+            Some(toolchain) => toolchain.without_imports(),
+            None => {
+                "plugins reach the network through `runner:plugin/http`; rebuild without these imports"
+            }
+        },
     )
 }
 

@@ -10,6 +10,7 @@ use wasmparser::{
     Parser, Payload, TypeRef,
 };
 
+use super::producers::Toolchain;
 use crate::notice::{Code, Finding};
 use crate::v0_1;
 
@@ -32,6 +33,8 @@ pub(crate) struct Outline {
     pub(crate) instances: Instances,
     /// Functions with a body, of all its modules.
     pub(crate) functions: u64,
+    /// What made it, if it says so.
+    pub(crate) made_by: Option<Toolchain>,
 }
 
 /// What a component instantiates, with the components inside it: an upper bound, since which of
@@ -301,8 +304,10 @@ impl Reading {
                     self.core_import(&import?);
                 }
             }
-            Payload::CustomSection(section) if outermost => {
-                self.has_component_type |= section.name().starts_with("component-type");
+            Payload::CustomSection(section) => {
+                let is_component_type = section.name().starts_with("component-type");
+                self.has_component_type |= outermost && is_component_type;
+                self.outline.made_by = self.outline.made_by.max(Toolchain::named(section));
             }
             other => self.instances(other)?,
         }
@@ -372,6 +377,8 @@ impl Reading {
                 "a core module for proxy-wasm, not a component",
                 "proxy-wasm filters do not run here; build the code against the runner SDK",
             )
+        } else if let Some(help) = self.outline.made_by.and_then(Toolchain::component) {
+            ("a core module, not a component", help)
         } else if self.has_component_type {
             (
                 "a core module, not a component",

@@ -82,6 +82,10 @@ fn core_modules_are_told_how_to_become_components() {
             r#"(module (@custom "component-type:x" ""))"#,
             "lacks the last step",
         ),
+        (
+            r#"(module (@custom "component-type:x" "") (@custom "producers" "\01\0cprocessed-by\01\05rustc\011"))"#,
+            "--target wasm32-wasip2",
+        ),
     ] {
         let finding = refused(&wat::parse_str(text).expect("text parses"));
         assert_eq!(finding.code, Code::P003, "{text}");
@@ -204,6 +208,15 @@ fn what_is_never_offered_is_named() {
         finding.message.contains("`wasi:keyvalue/store@0.2.0`"),
         "{}",
         finding.message
+    );
+    // Its maker knows how to leave it out.
+    let names = b"\x09producers\x01\x0cprocessed-by\x02\x05rustc\x011\x0eComponentizeJS\x010";
+    let section = [&[0, names.len() as u8], &names[..]].concat();
+    let finding = refused(&[component(&wit, "w"), section].concat());
+    assert!(
+        finding.help.contains("componentize-js --disable all"),
+        "{}",
+        finding.help
     );
     let bare = format!(
         "{}\nworld w {{ import get: func(); include assertion-pure; }}",

@@ -11,12 +11,34 @@ use std::process::Command;
 
 use crate::place::Place;
 use crate::step::{self, Failure};
+use crate::tool::Tool;
 
 /// The crates, each after those that it needs.
 const CRATES: [&str; 2] = ["runner-plugin", "runner-plugin-embed"];
 
 /// What crates.io asks for, and what whoever gets a crate has to find in it.
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Knows which changes of a crate's interface ask for which version.
+const SEMVER: Tool = Tool {
+    name: "cargo-semver-checks",
+    version: "0.51.0",
+    features: "",
+    takes: "some minutes",
+};
+
+/// What fails where that which has changed since a commit asks for another version than the crates have.
+pub(crate) fn since(commit: String) -> impl FnOnce(&Place) -> Result<(), Failure> {
+    move |place| {
+        let mut check = Command::new(SEMVER.installed(place)?);
+        step::forget_cargo(&mut check);
+        check.current_dir(&place.root).arg("semver-checks");
+        check.args(CRATES.iter().flat_map(|name| ["--package", name]));
+        check.args(["--baseline-rev", &commit]);
+        let what = format!("comparing the crates with those of {commit}");
+        step::run(&what, &mut check)
+    }
+}
 
 /// Packs and tries all of them.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {

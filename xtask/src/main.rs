@@ -49,7 +49,9 @@ usage: cargo xtask <command>
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system), deny (licences, sources and
                       versions of the dependencies) and site; with a stage: that one alone
-  crates              pack the crates for authors of plugins, and test what was packed
+  crates [--since COMMIT]
+                      pack the crates for authors of plugins, and test what was packed; or look
+                      whether what has changed in them since then fits their version
   site                make pages of the documents, and look where their links lead
   bench [MEASURE [ARGUMENT…]]
                       measure what admission costs (overhead), and whole runs of the program:
@@ -108,6 +110,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["dist"] => Box::new(dist::run),
         ["dist", "--quick"] => Box::new(dist::quick),
         ["crates"] => Box::new(crates::run),
+        ["crates", "--since", commit] => Box::new(crates::since(commit.to_owned())),
         ["site"] => Box::new(site::run),
         ["test"] => Box::new(test::run),
         ["bench", ref rest @ ..] => {

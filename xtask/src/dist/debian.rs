@@ -79,8 +79,11 @@ fn copyright(content: &Folder) -> Result<Vec<u8>, Failure> {
 }
 
 fn control(dist: &Dist<'_>, architecture: &str) -> String {
+    let libraries = &dist.needs.libraries;
+    let unwinds = libraries.iter().any(|file| file.ends_with("libgcc_s.so.1"));
+    let unwinder = if unwinds { ", libgcc-s1" } else { "" };
     let depends = dist.needs.glibc.map(|version| {
-        format!("Depends: libc6 (>= 2.{version}), libgcc-s1\nRecommends: ca-certificates\n")
+        format!("Depends: libc6 (>= 2.{version}){unwinder}\nRecommends: ca-certificates\n")
     });
     format!(
         "Package: runner\nVersion: {}\nArchitecture: {architecture}\n{}Section: devel\nPriority: optional\n\

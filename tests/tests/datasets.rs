@@ -86,9 +86,7 @@ fn every_row_is_a_case_and_pages_are_asked_for_once() {
 #[test]
 fn a_look_that_is_to_remember_nothing_remembers_no_page() {
     let api = server(2);
-    let first = run(&api, "a/b")
-        .args(["eval", "--dry-run", "--no-cache"])
-        .finish();
+    let first = run(&api, "a/b").args(["--dry-run", "--no-cache"]).finish();
     first.expect_code(0);
     let looked = first.again().args(["eval", "--dry-run"]).finish();
     looked.expect_code(0);

@@ -205,7 +205,6 @@ impl Config {
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
         together::check(&chosen, self.overrides.requires_assertions, findings);
         let (env_reads, env_sources) = self.declared.env_reads();
-        let written = self.declared.written();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, findings),
@@ -231,7 +230,7 @@ impl Config {
             languages: books.languages(documents[0].reading),
             env_reads,
             provider_reads: self.declared.provider_reads(),
-            processes: books.code.processes.ask(written, &env_sources, findings),
+            processes: (books.code.processes).ask(self.declared.written(), &env_sources, findings),
             env_sources,
             code_places: books.code.places(),
             trust_requests: Vec::new(),

@@ -64,20 +64,9 @@ impl Binder<'_> {
         let unused = Unused::of(&plugin.component.info().wants, wants);
         let used = granted.credentials.iter();
         for (name, grant) in used.filter(|(name, _)| !unused.credentials.contains(name)) {
-            let pointer = Places::pointer("/permissions/credentials", name);
-            let scheme = scheme(&grant.scheme, at_of(&format!("{pointer}/scheme")))?;
-            let scheme = match provider {
-                Some(provider) => aws::in_region(scheme, &provider.config),
-                None => scheme,
-            };
-            let (value, made_of) = self.granted_secret(grant, &scheme, provider);
+            let (credential, made_of) = self.granted_credential(name, grant, &at_of, provider)?;
             takes.extend(reads(made_of, &at));
-            let value = value.transpose().map_err(|problem| BindError::Config {
-                at: place(&at),
-                problem,
-            })?;
-            let nothing = || self.offline.then(|| Secret::new(""));
-            let Some(secret) = value.or_else(nothing) else {
+            if credential.secret.is_none() {
                 self.noted.needs(needs);
                 // What it may have is the first question.
                 return Err(refusal.unwrap_or_else(|| BindError::NoSecret {
@@ -86,15 +75,7 @@ impl Binder<'_> {
                     env: said(&grant.env),
                     elsewhere: String::new(),
                 }));
-            };
-            let credential = Credential {
-                scheme,
-                secret: Some(secret),
-                env: grant.env.clone(),
-                hosts: patterns(&grant.hosts, |index| {
-                    at_of(&format!("{pointer}/hosts/{index}"))
-                })?,
-            };
+            }
             credentials.insert(name.clone(), credential);
         }
         if entry.is_some() || refusal.is_some() {
@@ -115,6 +96,39 @@ impl Binder<'_> {
                 .collect(),
             may_see_config,
         })
+    }
+
+    /// A credential that is granted, which may have no value, with the variables that it was made of; `at_of`
+    /// says where a part of the entry stands.
+    fn granted_credential<'e>(
+        &self,
+        name: &str,
+        grant: &CredentialGrant,
+        at_of: &dyn Fn(&str) -> &'e Position,
+        provider: Option<&Provider>,
+    ) -> Result<(Credential, Vec<String>), BindError> {
+        let pointer = Places::pointer("/permissions/credentials", name);
+        let scheme = scheme(&grant.scheme, at_of(&format!("{pointer}/scheme")))?;
+        let scheme = match provider {
+            Some(provider) => aws::in_region(scheme, &provider.config),
+            None => scheme,
+        };
+        let (value, made_of) = self.granted_secret(grant, &scheme, provider);
+        let value = value.transpose().map_err(|problem| BindError::Config {
+            at: place(at_of("")),
+            problem,
+        })?;
+        let nothing = || self.offline.then(|| Secret::new(""));
+        let hosts = patterns(&grant.hosts, |index| {
+            at_of(&format!("{pointer}/hosts/{index}"))
+        })?;
+        let credential = Credential {
+            scheme,
+            secret: value.or_else(nothing),
+            env: grant.env.clone(),
+            hosts,
+        };
+        Ok((credential, made_of))
     }
 
     /// What is granted, or what is wrong with it, with the variables that it was made of. The granted

@@ -283,6 +283,25 @@ impl Knobs {
             Some(text) => self.raw(text, &filler)?,
             None => self.parts(&filler, over)?,
         };
+        self.set_headers(&mut sent, &filler)?;
+        let pairs: Vec<(String, String)> = self
+            .object("queryParams")
+            .map(|(name, value)| {
+                let text = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                Ok((name.clone(), filler.within("queryParams", &text)?))
+            })
+            .collect::<Result<_, Error>>()?;
+        if !pairs.is_empty() {
+            let sign = if sent.url.contains('?') { '&' } else { '?' };
+            sent.url = format!("{}{sign}{}", sent.url, render::query(&pairs));
+        }
+        Ok(sent)
+    }
+
+    /// Sets the headers of the config, which stand over those of a request.
+    fn set_headers(&self, sent: &mut Sent, filler: &Filler) -> Result<(), Error> {
         let is_in_parts = self
             .config
             .get(multipart::KEY)
@@ -298,20 +317,7 @@ impl Knobs {
             sent.headers
                 .push((name.clone(), filler.within("headers", value)?));
         }
-        let pairs: Vec<(String, String)> = self
-            .object("queryParams")
-            .map(|(name, value)| {
-                let text = value
-                    .as_str()
-                    .map_or_else(|| value.to_string(), str::to_owned);
-                Ok((name.clone(), filler.within("queryParams", &text)?))
-            })
-            .collect::<Result<_, Error>>()?;
-        if !pairs.is_empty() {
-            let sign = if sent.url.contains('?') { '&' } else { '?' };
-            sent.url = format!("{}{sign}{}", sent.url, render::query(&pairs));
-        }
-        Ok(sent)
+        Ok(())
     }
 
     fn text(&self, key: &str) -> Option<&str> {

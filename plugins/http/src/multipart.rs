@@ -1,7 +1,8 @@
 //! A body in parts, as browsers send forms with files: fields with templates in them, and files, which
 //! the host has read.
 //!
-//! What separates the parts is made of all of them, so that no variable can end one and begin another.
+//! What separates the parts stands in none of them, so that neither a variable nor a file can end one and
+//! begin another.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -109,7 +110,7 @@ pub(crate) fn body(written: &Value, filler: &Filler) -> Result<(Vec<u8>, String)
         .unwrap_or_default();
     let parts = parts.iter().map(|written| part(written, filler));
     let parts: Vec<(String, Vec<u8>)> = parts.collect::<Result<_, _>>()?;
-    let boundary = format!("runner-{:016x}", filler.secret());
+    let boundary = boundary(&parts, filler.secret());
     let mut body = Vec::new();
     for (head, content) in parts {
         body.extend(format!("--{boundary}\r\n{head}\r\n").bytes());
@@ -118,6 +119,22 @@ pub(crate) fn body(written: &Value, filler: &Filler) -> Result<(Vec<u8>, String)
     }
     body.extend(format!("--{boundary}--\r\n").bytes());
     Ok((body, format!("multipart/form-data; boundary={boundary}")))
+}
+
+/// A text that stands in no part; for the same parts always the same.
+fn boundary(parts: &[(String, Vec<u8>)], secret: u64) -> String {
+    let holds = |bytes: &[u8], text: &str| {
+        let text = text.as_bytes();
+        let mut places = bytes.windows(text.len());
+        places.any(|it| it[0] == text[0] && it == text)
+    };
+    let mut each = (0_u64..).map(|number| format!("runner-{:016x}", secret.wrapping_add(number)));
+    let is_free = |text: &String| {
+        let mut parts = parts.iter();
+        !parts.any(|(head, content)| holds(head.as_bytes(), text) || holds(content, text))
+    };
+    // No part holds all numbers.
+    each.find(is_free).unwrap_or_default()
 }
 
 /// The headers of a part, each with the end of its line, and what it holds.
@@ -134,22 +151,17 @@ fn part(part: &Value, filler: &Filler) -> Result<(String, Vec<u8>), Error> {
         return Ok((format!("{named}\r\n"), text(&part["value"])?.into_bytes()));
     }
     let source = &part["source"];
-    let (content, usual_name) = match source["data"].as_str() {
-        Some(data) => {
-            let content = STANDARD.decode(data).map_err(|_| {
-                Error::invalid_request(
-                    "`multipart` has a file that is not as the runner hands it over",
-                )
-            })?;
-            (
-                content,
-                source["name"].as_str().unwrap_or("file").to_owned(),
-            )
-        }
-        None => {
-            let said = source.get("text").map_or(Ok(USUAL_TEXT.to_owned()), text)?;
-            generated(source["format"].as_str().unwrap_or("pdf"), &said)
-        }
+    let (content, usual_name) = if let Some(data) = source["data"].as_str() {
+        let content = STANDARD.decode(data).map_err(|_| {
+            Error::invalid_request("`multipart` has a file that is not as the runner hands it over")
+        })?;
+        (
+            content,
+            source["name"].as_str().unwrap_or("file").to_owned(),
+        )
+    } else {
+        let said = source.get("text").map_or(Ok(USUAL_TEXT.to_owned()), text)?;
+        generated(source["format"].as_str().unwrap_or("pdf"), &said)
     };
     let name = part.get("filenameTemplate").or(part.get("filename"));
     let name = name.map_or(Ok(usual_name.clone()), text)?;
@@ -214,15 +226,16 @@ fn page(text: &str) -> Vec<u8> {
         ),
     ];
     let mut file = "%PDF-1.4\n".to_owned();
-    let mut places = String::new();
-    for (index, object) in objects.iter().enumerate() {
-        places += &format!("{:010} 00000 n \n", file.len());
-        file += &format!("{} 0 obj\n{object}\nendobj\n", index + 1);
+    let mut places = Vec::new();
+    for (number, object) in (1..).zip(&objects) {
+        places.push(format!("{:010} 00000 n \n", file.len()));
+        file = format!("{file}{number} 0 obj\n{object}\nendobj\n");
     }
-    let count = objects.len() + 1;
-    let table = file.len();
-    file += &format!("xref\n0 {count}\n0000000000 65535 f \n{places}");
-    file += &format!("trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n");
+    let (count, table, places) = (objects.len() + 1, file.len(), places.concat());
+    file = format!(
+        "{file}xref\n0 {count}\n0000000000 65535 f \n{places}\
+         trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{table}\n%%EOF\n"
+    );
     file.into_bytes()
 }
 
@@ -264,13 +277,17 @@ mod tests {
     #[test]
     fn no_variable_ends_a_part() {
         let parts = json!([{ "kind": "field", "name": "{{n}}", "value": "{{q}}" }]);
-        let (_, boundary) = sent(&parts, &json!({ "n": "x", "q": "y" }));
+        let vars = json!({ "n": "x\"\r\ny", "q": "y" });
+        let (text, boundary) = sent(&parts, &vars);
+        assert!(text.contains("name=\"x%22%0D%0Ay\""), "{text}");
+        // A file that was made for these variables.
         let forged =
             format!("\r\n--{boundary}\r\nContent-Disposition: form-data; name=\"z\"\r\n\r\n1");
-        let (text, other) = sent(&parts, &json!({ "n": "x\"\r\ny", "q": forged }));
+        let file = json!({ "kind": "file", "name": "f", "source": { "type": "path", "name": "a", "data": STANDARD.encode(forged) } });
+        let both = json!([parts[0], file]);
+        let (text, other) = sent(&both, &vars);
         assert_ne!(boundary, other);
-        assert_eq!(text.matches("--B\r\n").count(), 1);
-        assert!(text.contains("name=\"x%22%0D%0Ay\""), "{text}");
+        assert_eq!(text.matches("--B\r\n").count(), 2);
     }
 
     #[test]

@@ -245,24 +245,29 @@ fn what_a_config_writes_as_a_key_stands_in_no_line_of_its_code() {
         "env": { "A_KEY": "literal-key-2" },
         "extensions": ["file://says.js:beforeAll"],
     });
-    let says =
-        "module.exports = { beforeAll: (context) => { console.log(JSON.stringify(context)); } };";
-    let finished = Run::new()
-        .config(&config.to_string())
-        .file("says.js", says)
-        .args(["eval", "-v", "--filter-providers", "echo"])
-        .finish();
-    finished.expect_code(0);
+    let evaluated = |says: &str, flags: &[&str]| {
+        let says = format!("module.exports = {{ beforeAll: (context) => {{ {says}; }} }};");
+        Run::new()
+            .config(&config.to_string())
+            .file("says.js", says)
+            .args(["eval", "--filter-providers", "echo"])
+            .args(flags)
+            .finish()
+    };
+    let logged = evaluated("console.log(JSON.stringify(context))", &["-v"]);
+    logged.expect_code(0);
     assert!(
-        finished.stderr.contains("the config's code: {"),
+        logged.stderr.contains("the config's code: {"),
         "{}",
-        finished.stderr
+        logged.stderr
     );
-    assert!(
-        !finished.stderr.contains("literal-key"),
-        "{}",
-        finished.stderr
-    );
+    let thrown = evaluated("throw new Error(JSON.stringify(context))", &[]);
+    thrown.expect_code(2);
+    for finished in [logged, thrown] {
+        let said = &finished.stderr;
+        assert!(said.contains("prompts"), "{said}");
+        assert!(!said.contains("literal-key"), "{said}");
+    }
 }
 
 #[test]
@@ -272,6 +277,7 @@ fn beside_the_words_of_data_a_prompt_s_function_sets_what_it_names() {
             .config(&format!("prompts: [file://prompt.js]\nproviders: [echo]\ntests: {tests}\n"))
             .file("prompt.js", format!("module.exports = ({{ vars }}) => {function};"))
             .file("rows.jsonl", r#"{ "vars": { "m": { "prompt": "hi", "config": { "model": "big", "temperature": 1 } } } }"#)
+            .file("rows.json", r#"[{ "model": "big" }]"#)
             .args(["eval"])
             .finish()
     };
@@ -286,6 +292,8 @@ fn beside_the_words_of_data_a_prompt_s_function_sets_what_it_names() {
     .expect_code(0);
     evaluated("({ ...vars.m, config: { temperature: 0 } })", rows).expect_code(0);
     evaluated("vars.m", "[{ path: file://rows.jsonl, trust: config }]").expect_code(0);
+    // The rows that its code imports are no code.
+    evaluated("(require('./rows.json'), vars.m)", rows).expect_code(100);
 }
 
 #[test]

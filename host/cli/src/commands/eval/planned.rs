@@ -255,13 +255,13 @@ fn tried(
     masker: &Masker,
 ) -> Result<Planned, Unplanned> {
     let excerpts = Excerpts::of(request, masker, setting.terminal.width);
-    let unloaded = |error| unloaded(error, &excerpts, said, masker);
+    let unread = |error| unloaded(error, &excerpts, said, masker);
     let write = |line: &str| {
         if setting.verbose {
             said.borrow_mut().push(Said::Line(line.to_owned()));
         }
     };
-    let (config, warnings) = loaded(request, setting, &write)?.map_err(unloaded)?;
+    let (config, warnings) = loaded(request, setting, &write)?.map_err(unread)?;
     warn(said, excerpts.told(warnings));
     let options = config.run_options();
     warn(said, too_few_files(setting, &options));
@@ -272,7 +272,9 @@ fn tried(
     let sandbox = sandbox(instances, setting)?;
     let sources = sources(&config, &request.files_read, means.plugins, setting)?;
     let lock = lock::LockEntry::of(&config.files, &request.cwd);
-    let masker = &masker_of(&config, masker, setting);
+    let masker = &masker_of(&config, masker);
+    let excerpts = Excerpts::of(request, masker, setting.terminal.width);
+    let undrafted = |error| unloaded(error, &excerpts, said, masker);
     let write = |line: &str| write(&masker.mask(line));
     let loaded = PluginSet::load(&sandbox, sources);
     let (plugins, warnings) = loaded.map_err(|errors| unusable(errors, &config))?;
@@ -287,7 +289,7 @@ fn tried(
             &write,
         ),
     );
-    let (plan, found) = drafted.map_err(unloaded)?;
+    let (plan, found) = drafted.map_err(undrafted)?;
     warn(said, excerpts.told(found.warnings));
     let plugins = plugins.load_needed(&sandbox, &plan);
     if !found.problems.is_empty() {
@@ -408,10 +410,7 @@ pub(super) fn masker(setting: &Setting) -> Masker {
 }
 
 /// Hides also what stands in the config where a secret does, if its code may say what it is given.
-fn masker_of(config: &Config, masker: &Masker, setting: &Setting) -> Masker {
-    if !setting.verbose {
-        return masker.clone();
-    }
+fn masker_of(config: &Config, masker: &Masker) -> Masker {
     let written = config.written_secrets().into_iter().map(Secret::new);
     let written: Vec<Secret> = written.collect();
     Masker::union([masker, &Masker::new(&written)])

@@ -96,16 +96,30 @@ impl Script {
         }
     }
 
-    /// Whether a name stands in one of its texts as a word of its own.
+    /// Whether a name stands in its code as a word of its own. Data that it imports is not its code.
     pub fn names(&self, name: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        self.sources().any(|source| {
+        self.code().any(|source| {
             source.match_indices(name).any(|(at, _)| {
                 let before = source[..at].chars().next_back();
                 let after = source[at + name.len()..].chars().next();
                 !before.into_iter().chain(after).any(is_part)
             })
         })
+    }
+
+    /// Its texts that are code.
+    fn code(&self) -> impl Iterator<Item = &str> {
+        let (inline, files) = match &self.code {
+            Code::Inline { text } => (Some(text.as_str()), None),
+            Code::File { files, .. } => (None, Some(files)),
+        };
+        let files = files.into_iter().flat_map(|files| {
+            let modules = files.modules.iter();
+            let code = modules.filter(|file| !file.path.ends_with(".json"));
+            code.chain([&files.main]).map(|file| &*file.source)
+        });
+        inline.into_iter().chain(files)
     }
 
     /// Every text of it: what a search for a word has to look through.

@@ -198,6 +198,10 @@ pub struct TrustRequest {
 
 /// What the person may agree to, exactly: a request that differs in anything is a new one. The
 /// serialised form is what is remembered.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few of them, and each is asked about"
+)]
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum TrustSubject {

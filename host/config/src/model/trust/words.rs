@@ -105,6 +105,19 @@ fn joined(hosts: &[String]) -> String {
     hosts.join(", ")
 }
 
+/// By what a server is believed to be the one that is meant.
+fn certificates(f: &mut fmt::Formatter<'_>, to: &str, has_own: bool) -> fmt::Result {
+    let to = named(to);
+    if has_own {
+        write!(
+            f,
+            "take a server for {to} by certificates of the config's own"
+        )
+    } else {
+        write!(f, "take any server for {to}, whatever certificate it shows")
+    }
+}
+
 /// What the person agrees to, in words that end a sentence: "may …".
 impl fmt::Display for TrustSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,16 +142,7 @@ impl fmt::Display for TrustSubject {
                 let network = network(origin).unwrap_or(OWN);
                 write!(f, "connect to {}{network}", named(origin))
             }
-            Self::Certificates { to, sha256 } => {
-                let to = named(to);
-                match sha256 {
-                    Some(_) => write!(
-                        f,
-                        "take a server for {to} by certificates of the config's own"
-                    ),
-                    None => write!(f, "take any server for {to}, whatever certificate it shows"),
-                }
-            }
+            Self::Certificates { to, sha256 } => certificates(f, to, sha256.is_some()),
             Self::Component {
                 alias,
                 source,

@@ -106,7 +106,9 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 impl Words {
     fn take(&mut self, line: &str) {
         if let Some(lines) = exception(line) {
-            lines.iter().for_each(|line| self.keep(line));
+            for line in &lines {
+                self.keep(line);
+            }
         } else if !(is_noise(line) || line.ends_with(EXCEPTION_BEGINS) || line == EXCEPTION_ENDS) {
             self.keep(line);
         }

@@ -97,9 +97,12 @@ fn examples() -> Vec<String> {
 /// Examples as an editor takes them for items of a list, where it looks for none behind a `$ref`.
 pub(super) fn snippets() -> Value {
     // A colon before a space would make a map of it.
-    let body = |id: &str| match id.ends_with(' ') {
-        true => format!("\"{id}$1\""),
-        false => id.to_owned(),
+    let body = |id: &str| {
+        if id.ends_with(' ') {
+            format!("\"{id}$1\"")
+        } else {
+            id.to_owned()
+        }
     };
     let snippets = examples().into_iter();
     snippets

@@ -200,7 +200,7 @@ fn an_answer_to_a_signed_request_is_remembered_for_who_can_sign() {
     first.again().arg("eval").finish().expect_code(0);
     assert_eq!(api.requests().len(), 1);
     config["signatureAuth"] = Value::Null;
-    config["headers"]["x-signature"] = json!("runner-signature-000000000000000000000000");
+    config["headers"]["x-signature"] = json!("[signature]");
     let stranger = run(&api.url(), &config);
     let written = std::fs::read_to_string(stranger.project().join("promptfooconfig.yaml"));
     let stranger = first.again().config(&written.expect("it was written"));

@@ -175,7 +175,6 @@ impl ProcessCall {
             status: 200,
             headers: HeaderMap::new(),
             body,
-            signature: None,
         })
     }
 

@@ -383,7 +383,7 @@ impl Stack {
         let spent = passage.stopwatch.spent();
         let latency = spent.latency;
 
-        let masker = self.masker.of_keys(&outbound.keys());
+        let masker = outbound.masker(&self.masker);
         let mut ended = classified(&masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
         let class = ended.class;

@@ -2,9 +2,9 @@
 //! address, the body.
 //!
 //! Who builds the request knows neither the key nor the signature: it writes what stands for them
-//! ([`StandIns`]), and the values take that place when the request is about to go. So a request is the
-//! same each time to caches and recordings, though its signature never is. What stands for them is made
-//! of the key, so that no text of anybody else's can be it.
+//! ([`StandIns`]), and the values take that place when the request is about to go. What stands for them is
+//! drawn anew for each run, so that no text of anybody's can be it; to caches and recordings it is a
+//! fixed word, so that a request is the same each time, though its signature never is.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -12,9 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use data_encoding::HEXLOWER;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use ring::rand::SystemRandom;
+use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, RSA_PKCS1_SHA256, RSA_PKCS1_SHA384,
     RSA_PKCS1_SHA512, RsaKeyPair,
@@ -74,7 +75,7 @@ pub struct NoSigningKey;
 
 enum KeyPair {
     Rsa(Box<RsaKeyPair>),
-    Ecdsa(EcdsaKeyPair),
+    Ecdsa(Box<EcdsaKeyPair>),
 }
 
 /// A signature, and when it was made.
@@ -91,8 +92,12 @@ impl RequestSigner {
     /// When it is none.
     pub fn new(rule: SigningRule) -> Result<Self, NoSigningKey> {
         let pair = pair(rule.key.reveal(), rule.digest).ok_or(NoSigningKey)?;
-        let key = rule.key.fingerprint();
-        let stand_in = |what: &str| format!("runner-{what}-{}", key.as_str());
+        let mut drawn = [0; 16];
+        SystemRandom::new()
+            .fill(&mut drawn)
+            .map_err(|_| NoSigningKey)?;
+        let drawn = HEXLOWER.encode(&drawn);
+        let stand_in = |what: &str| format!("runner-{what}-{drawn}");
         Ok(Self {
             pair,
             stand_ins: StandIns {
@@ -127,11 +132,10 @@ impl RequestSigner {
 
     /// Whether a signature will stand in a request.
     pub(crate) fn signs(&self, url: &Url, headers: &HeaderMap, body: Option<&Bytes>) -> bool {
-        let stand_in = self.stand_ins.signature.as_bytes();
-        let holds = |bytes: &[u8]| bytes.windows(stand_in.len()).any(|it| it == stand_in);
-        holds(url.as_str().as_bytes())
-            || headers.values().any(|value| holds(value.as_bytes()))
-            || body.is_some_and(|body| holds(body))
+        let stand_in = &self.stand_ins.signature;
+        place_of(url.as_str().as_bytes(), stand_in).is_some()
+            || (headers.values()).any(|value| place_of(value.as_bytes(), stand_in).is_some())
+            || body.is_some_and(|body| place_of(body, stand_in).is_some())
     }
 
     /// Puts time and signature into a request of the time `now_ms` where something stands for them. Gives
@@ -142,47 +146,54 @@ impl RequestSigner {
         now_ms: u64,
     ) -> Option<Secret> {
         let signed = self.signed(now_ms)?;
-        let mut is_put = false;
-        let StandIns {
-            signature,
-            timestamp,
-        } = &self.stand_ins;
-        let mut put = |text: &str, escape: fn(&str) -> String| {
-            let found = text.contains(signature) || text.contains(timestamp);
-            is_put |= text.contains(signature);
-            found.then(|| {
-                let at = signed.at_ms.to_string();
-                // A time that is all of a text of JSON is the number that it is.
-                text.replace(&format!("\"{timestamp}\""), &at)
-                    .replace(timestamp, &at)
-                    .replace(signature, &escape(&signed.signature))
-            })
-        };
-        let filled = put(url.as_str(), percent_encoded);
-        if let Some(filled) = filled.and_then(|filled| Url::parse(&filled).ok()) {
+        let plain = self.put(&signed, &signed.signature);
+        let encoded = utf8_percent_encode(&signed.signature, NON_ALPHANUMERIC).to_string();
+        let encoded = self.put(&signed, &encoded);
+        let mut is_put = self.signs(url, headers, body.as_ref());
+        let filled = encoded(url.as_str().as_bytes());
+        if let Some(filled) = String::from_utf8(filled)
+            .ok()
+            .and_then(|it| Url::parse(&it).ok())
+        {
             *url = filled;
         }
-        let form = headers.get(CONTENT_TYPE).is_some_and(|kind| {
+        let is_form = headers.get(CONTENT_TYPE).is_some_and(|kind| {
             kind.as_bytes()
                 .starts_with(b"application/x-www-form-urlencoded")
         });
         for value in headers.values_mut() {
-            let filled = value
-                .to_str()
-                .ok()
-                .and_then(|text| put(text, str::to_owned));
-            if let Some(Ok(filled)) = filled.map(|filled| HeaderValue::from_str(&filled)) {
+            if let Ok(filled) = HeaderValue::from_bytes(&plain(value.as_bytes())) {
                 *value = filled;
             }
         }
-        let text = body
-            .as_ref()
-            .and_then(|body| std::str::from_utf8(body).ok());
-        let escape = if form { percent_encoded } else { str::to_owned };
-        if let Some(filled) = text.and_then(|text| put(text, escape)) {
+        if let Some(bytes) = body {
+            let filled = if is_form {
+                encoded(bytes)
+            } else {
+                plain(bytes)
+            };
             *body = Some(filled.into());
         }
-        is_put.then(|| Secret::new(signed.signature))
+        is_put &= !self.signs(url, headers, body.as_ref());
+        is_put.then(|| Secret::new(&*signed.signature))
+    }
+
+    /// What puts the time, and `signature` in this form, in the place of what stands for them.
+    fn put<'a>(&'a self, signed: &Signed, signature: &'a str) -> impl Fn(&[u8]) -> Vec<u8> + 'a {
+        let at = signed.at_ms.to_string();
+        // A time that is all of a text of JSON is the number that it is.
+        let quoted = format!("\"{}\"", self.stand_ins.timestamp);
+        move |bytes| {
+            let bytes = replaced(bytes, &quoted, &at);
+            let bytes = replaced(&bytes, &self.stand_ins.timestamp, &at);
+            replaced(&bytes, &self.stand_ins.signature, signature)
+        }
+    }
+
+    /// A part of a request with fixed words for what stands for time and signature.
+    pub(crate) fn to_remember(&self, part: &[u8]) -> Vec<u8> {
+        let part = replaced(part, &self.stand_ins.timestamp, "[time of signature]");
+        replaced(&part, &self.stand_ins.signature, "[signature]")
     }
 
     /// The last signature while it may be sent again, else a new one.
@@ -232,8 +243,22 @@ impl fmt::Debug for RequestSigner {
     }
 }
 
-fn percent_encoded(text: &str) -> String {
-    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+/// Where a text stands in bytes.
+fn place_of(bytes: &[u8], text: &str) -> Option<usize> {
+    let text = text.as_bytes();
+    let mut places = bytes.windows(text.len());
+    places.position(|it| it[0] == text[0] && it == text)
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    let (mut made, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some(at) = place_of(rest, from) {
+        made.extend_from_slice(&rest[..at]);
+        made.extend_from_slice(to.as_bytes());
+        rest = &rest[at + from.len()..];
+    }
+    made.extend_from_slice(rest);
+    made
 }
 
 fn pair(pem: &str, digest: SignedDigest) -> Option<KeyPair> {
@@ -247,7 +272,8 @@ fn pair(pem: &str, digest: SignedDigest) -> Option<KeyPair> {
     let is_sha256 = digest == SignedDigest::Sha256;
     let algorithm = &ECDSA_P256_SHA256_ASN1_SIGNING;
     let pair = EcdsaKeyPair::from_pkcs8(algorithm, &der, &SystemRandom::new()).ok();
-    pair.filter(|_| is_sha256).map(KeyPair::Ecdsa)
+    pair.filter(|_| is_sha256)
+        .map(|pair| KeyPair::Ecdsa(Box::new(pair)))
 }
 
 /// What stands in a PEM under this name.
@@ -318,12 +344,29 @@ mod tests {
         headers.insert("x-time", timestamp.parse().unwrap());
         let text = format!("{{\"t\":\"{timestamp}\",\"u\":\"at {timestamp}\"}}");
         let mut body = Some(Bytes::from(text));
+        let kept = signer.to_remember(body.as_deref().unwrap_or_default());
+        let expected = "{\"t\":\"[time of signature]\",\"u\":\"at [time of signature]\"}";
+        assert_eq!(kept, expected.as_bytes());
         assert!(!signer.signs(&url, &headers, body.as_ref()));
         let put = signer.fill((&mut url, &mut headers, &mut body), 7);
         assert_eq!(put, None, "the time is no secret");
         assert_eq!(url.as_str(), "https://a.test/x");
         assert_eq!(headers["x-time"], "7");
         assert_eq!(body.as_deref(), Some(&b"{\"t\":7,\"u\":\"at 7\"}"[..]));
+    }
+
+    #[test]
+    fn a_body_that_is_no_text_is_signed_too() {
+        let (one, other) = (signer(&[""]), signer(&[""]));
+        assert_ne!(one.stand_ins(), other.stand_ins(), "drawn anew");
+        let mut url = Url::parse("https://a.test/x").unwrap();
+        let mut headers = HeaderMap::new();
+        let signature = one.stand_ins().signature.as_bytes();
+        let mut body = Some(Bytes::from([b"\xff\0", signature, b"\xfe"].concat()));
+        let put = one.fill((&mut url, &mut headers, &mut body), 7);
+        let put = put.expect("it is put");
+        let expected = [b"\xff\0", put.reveal().as_bytes(), b"\xfe"].concat();
+        assert_eq!(body.as_deref(), Some(&*expected));
     }
 
     #[test]

@@ -67,7 +67,6 @@ pub(super) fn classified(
         status,
         headers,
         body,
-        signature,
     } = match answer {
         Ok(answer) => answer,
         Err(fault) => {
@@ -81,9 +80,6 @@ pub(super) fn classified(
             };
         }
     };
-    // What this request carried, its answer may repeat, whatever was signed since.
-    let carried = signature.map(|it| Masker::union([masker, &Masker::new([&it])]));
-    let masker = carried.as_ref().unwrap_or(masker);
     let mut headers = request::pairs(&headers);
     let error = ErrorBody::read(status, &body);
     let hint = HintSource {

@@ -12,6 +12,7 @@ use crate::lane::Lane;
 use crate::memory::cache;
 use crate::memory::remembered::Envelope;
 use crate::policy::grants::Grants;
+use crate::policy::masker::Masker;
 use crate::policy::secret::Fingerprint;
 use crate::process::ProcessCall;
 use crate::wire::attempt::{self, Answer, Limit};
@@ -61,14 +62,20 @@ impl Outbound {
         }
     }
 
-    /// The keys of which it may hold what was made of them.
-    pub(super) fn keys(&self) -> Vec<Fingerprint> {
+    /// What its answer is read with: the run's, with what its own attempts carried, whatever was signed since.
+    pub(super) fn masker(&self, of_run: &Masker) -> Masker {
         let Self::Http { grants, prepared } = self else {
-            return Vec::new();
+            return of_run.declared();
         };
         let credential = prepared.signature.as_ref().map(Signature::fingerprint);
         let signer = grants.signer().map(|signer| signer.key().fingerprint());
-        credential.into_iter().chain(signer).collect()
+        let keys: Vec<Fingerprint> = credential.into_iter().chain(signer).collect();
+        let masker = of_run.of_keys(&keys);
+        let carried = prepared.carried();
+        if carried.is_empty() {
+            return masker;
+        }
+        Masker::union([&masker, &Masker::new(&carried)])
     }
 
     /// What it is likely to use.
@@ -85,7 +92,13 @@ impl Outbound {
     /// What may be remembered of it.
     pub(super) fn envelope(&self, repeat: u32) -> Envelope {
         match self {
-            Self::Http { prepared, .. } => remember::envelope(prepared, repeat),
+            Self::Http { grants, prepared } => {
+                let envelope = remember::envelope(prepared, repeat);
+                match grants.signer() {
+                    Some(signer) => remember::unsigned(envelope, signer),
+                    None => envelope,
+                }
+            }
             Self::Process(call) => call.envelope(repeat),
         }
     }

@@ -4,6 +4,7 @@ use super::fault::Fault;
 use crate::exchange::{Reply, Spent};
 use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
 use crate::policy::masker::Masker;
+use crate::policy::signer::RequestSigner;
 use crate::wire::draft::Draft;
 use crate::wire::request::{Prepared, pairs};
 
@@ -22,6 +23,21 @@ pub(super) fn envelope(prepared: &Prepared, repeat: u32) -> Envelope {
         body: body.clone().unwrap_or_default(),
         credential: prepared.lane.credential.clone(),
         repeat,
+    }
+}
+
+/// An envelope with fixed words where a signature is to stand: what stands for one is of this run alone.
+pub(super) fn unsigned(envelope: Envelope, signer: &RequestSigner) -> Envelope {
+    let text = |text: String| {
+        let part = signer.to_remember(text.as_bytes());
+        String::from_utf8(part).unwrap_or(text)
+    };
+    let headers = envelope.headers.into_iter();
+    Envelope {
+        url: text(envelope.url),
+        headers: headers.map(|(name, value)| (name, text(value))).collect(),
+        body: signer.to_remember(&envelope.body).into(),
+        ..envelope
     }
 }
 

@@ -15,7 +15,6 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue}
 use crate::exchange::RESPONSE_LIMIT;
 use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
-use crate::policy::secret::Secret;
 use crate::wire::bodies::{Movement, Space};
 use crate::wire::class::Transport;
 use crate::wire::coding::{self, Coding, Unpackable};
@@ -32,8 +31,6 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
-    /// The signature that its request had in it, which it may repeat.
-    pub(crate) signature: Option<Secret>,
 }
 
 /// The time on the wire that an exchange may have, over all its attempts.
@@ -93,10 +90,10 @@ async fn follow(
         // No hop is unchecked: within one origin a grant may be for a path of it.
         grants.check(&prepared.origin)?;
         grants.check_path(&prepared.origin, &draft.url)?;
-        let (response, signature) = send(means, grants, prepared, &draft).await?;
+        let response = send(means, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
-            Way::Stay => return whole((response, signature), prepared, space).await,
+            Way::Stay => return whole(response, grants, prepared, space).await,
             Way::Leave(target) => {
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
@@ -119,7 +116,7 @@ async fn send(
     grants: &Grants,
     prepared: &Prepared,
     draft: &Draft,
-) -> Result<(reqwest::Response, Option<Secret>), WireFault> {
+) -> Result<reqwest::Response, WireFault> {
     let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
         let token = match signature.token_key() {
@@ -133,8 +130,18 @@ async fn send(
         signer.fill((&mut draft.url, &mut draft.headers, &mut draft.body), now)
     });
     if let (Some(signer), Some(signature)) = (grants.signer(), &signature) {
-        let origin = &prepared.origin;
-        means.tokens.hide(signer.key(), signature, origin)?;
+        let origin = prepared.origin.to_string();
+        means.tokens.hide(signer.key(), signature, &origin)?;
+        prepared.carry(signature);
+    } else if grants.signer().is_some_and(|signer| {
+        let Draft {
+            url, headers, body, ..
+        } = &draft;
+        signer.signs(url, headers, body.as_ref())
+    }) {
+        let why =
+            "the signature can't be put into the request: a part of it would be none any more";
+        return Err(WireFault::Invalid(why.to_owned()));
     }
     // Without the header any coding would do.
     let identity = HeaderValue::from_static("identity");
@@ -149,20 +156,20 @@ async fn send(
     }
     let response = request.send().await;
     let response = response.map_err(|error| explain(&error, grants, &prepared.origin))?;
-    Ok((response, signature))
+    Ok(response)
 }
 
 /// Reads the answer, if it is one that the masker can look through.
 async fn whole(
-    (response, signature): (reqwest::Response, Option<Secret>),
+    response: reqwest::Response,
+    grants: &Grants,
     prepared: &Prepared,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     const PARTIAL_CONTENT: u16 = 206;
     let origin = &prepared.origin;
     let mut answer = read(response, origin, space).await?;
-    answer.signature = signature;
-    let has_secret = prepared.signature.is_some() || answer.signature.is_some();
+    let has_secret = prepared.signature.is_some() || grants.signer().is_some();
     if answer.status == PARTIAL_CONTENT && has_secret {
         let origin = origin.to_string();
         return Err(WireFault::Partial { origin });
@@ -241,7 +248,6 @@ async fn read(
         status: response.status().as_u16(),
         headers: std::mem::take(response.headers_mut()),
         body,
-        signature: None,
     })
 }
 

@@ -6,6 +6,7 @@
 //! the moment of sending, and is put in anew for each hop of a redirect.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use reqwest::Method;
@@ -18,7 +19,7 @@ use crate::policy::address::{self, Reach};
 use crate::policy::grants::{Grants, Refusal};
 use crate::policy::header;
 use crate::policy::origin::Origin;
-use crate::policy::secret::Scheme;
+use crate::policy::secret::{Scheme, Secret};
 use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
 use crate::wire::signature::Signature;
@@ -47,6 +48,24 @@ pub(crate) struct Prepared {
     pub(crate) reach: Reach,
     pub(crate) signature: Option<Signature>,
     pub(crate) lane: Lane,
+    /// Signatures that its attempts have had in them, redirects included: answers may repeat each.
+    carried: Mutex<Vec<Secret>>,
+}
+
+impl Prepared {
+    /// Notes a signature that goes with it.
+    pub(crate) fn carry(&self, signature: &Secret) {
+        let mut carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        if !carried.contains(signature) {
+            carried.push(signature.clone());
+        }
+    }
+
+    /// The signatures that went with it so far.
+    pub(crate) fn carried(&self) -> Vec<Secret> {
+        let carried = self.carried.lock().unwrap_or_else(PoisonError::into_inner);
+        carried.clone()
+    }
 }
 
 /// Checks an exchange against the grants, and against the private addresses to which the person
@@ -113,6 +132,7 @@ pub(crate) fn prepare(
         reach,
         signature,
         lane,
+        carried: Mutex::default(),
     })
 }
 

@@ -163,7 +163,7 @@ impl Tokens {
         let token = asked.inspect_err(|fault| held.failed(fault, Instant::now()))?;
         if is_masked(token.value.reveal()) {
             let origin = key.address().map(|(_, origin)| origin.to_string());
-            self.hide(secret, &token.value, origin.unwrap_or_default())?;
+            self.hide(secret, &token.value, &origin.unwrap_or_default())?;
         }
         let value = token.value.clone();
         *held = TokenState {
@@ -174,15 +174,10 @@ impl Tokens {
     }
 
     /// Makes known to the masker what was made of a key, for requests to `origin`.
-    pub(crate) fn hide(
-        &self,
-        key: &Secret,
-        made: &Secret,
-        origin: impl ToString,
-    ) -> Result<(), WireFault> {
+    pub(crate) fn hide(&self, key: &Secret, made: &Secret, origin: &str) -> Result<(), WireFault> {
         let learned = self.masker.learn(&key.fingerprint(), made);
         learned.map_err(|too_many| WireFault::NoToken {
-            origin: origin.to_string(),
+            origin: origin.to_owned(),
             why: too_many.to_string(),
             is_lasting: true,
         })

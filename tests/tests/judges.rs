@@ -173,7 +173,7 @@ fn a_judge_that_fails_never_passes_and_the_answer_is_kept() {
     let api = ModelApi::start();
     judging(&api, "I would rather not say");
     let tests = "defaultTest: { options: { provider: 'openai:careful' } }\n\
-                 tests: [{ vars: { word: a }, assert: [{ type: llm-rubric, value: v }, { type: not-llm-rubric, value: v }, { type: contains, value: Say }] }]";
+                 tests: [{ vars: { word: a }, assert: [{ type: llm-rubric, value: v, metric: tone }, { type: not-llm-rubric, value: v }, { type: contains, value: Say }] }]";
     let finished = run(&api, tests).finish();
     finished.expect_code(100);
     let verdicts: Vec<Value> = components(&finished)
@@ -193,6 +193,12 @@ fn a_judge_that_fails_never_passes_and_the_answer_is_kept() {
     finished.expect_code(100);
     let reason = components(&finished)[0][2].to_string();
     assert!(reason.contains("401"), "{reason}");
+    // It is no score of the model's; the file has promptfoo's figure, and says so.
+    let told = "  tone    – (1 not graded)\n";
+    assert!(finished.stdout.contains(told), "{}", finished.stdout);
+    let row = finished.json("out.json")["results"]["results"][0].clone();
+    assert_eq!(row["namedScores"], json!({ "tone": 0.0 }));
+    assert_eq!(row["gradingResult"]["notGraded"], json!(["tone"]));
 }
 
 #[test]

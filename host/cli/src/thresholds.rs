@@ -92,6 +92,10 @@ fn metric(threshold: &MetricThreshold, columns: &[&Tally]) -> ThresholdCheck {
     } else {
         failing(threshold, &values, &bad)
     };
+    let not_graded = columns
+        .iter()
+        .map(|tally| tally.not_graded(&threshold.name));
+    let found = found + &figures::not_graded(not_graded.sum());
     ThresholdCheck {
         holds: bad.is_empty() && !values.is_empty(),
         wanted: bounds.wanted(&threshold.name),

@@ -14,7 +14,9 @@ use runner_config::plan::{Assertion, Check, SetRule};
 use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
-use crate::record::{ByPeople, ComponentRecord, Conclusion, GraderUsage, GradingRecord};
+use crate::record::{
+    ByPeople, ComponentRecord, Conclusion, GRADER_ERROR, GraderUsage, GradingRecord,
+};
 
 /// What one assertion of the plan came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +92,8 @@ struct Level {
     failing_reason: Option<String>,
     /// A guardrail of the API stopped an attack, which is what the test is about.
     blocked: bool,
+    /// An assertion that counts could not be graded.
+    ungraded: bool,
 }
 
 impl Level {
@@ -102,6 +106,7 @@ impl Level {
             counted: 0,
             failing_reason: None,
             blocked: false,
+            ungraded: false,
         }
     }
 
@@ -110,6 +115,7 @@ impl Level {
             return;
         }
         self.mean.add(component.score, weight);
+        self.ungraded |= component.error_code.is_some() && weight != 0.0;
         if weight != 0.0 {
             self.best = if self.counted == 0 {
                 component.score
@@ -295,7 +301,6 @@ pub(crate) fn aggregate(
             } => {
                 let mut set = Level::new(*rule);
                 let place = tree.components.len();
-                let ungraded = tree.ungraded;
                 let around = Around {
                     weight: *weight,
                     metric: metric.as_deref().map(&set_metric),
@@ -303,40 +308,43 @@ pub(crate) fn aggregate(
                 for assertion in assertions {
                     tree.take(&mut graded, assertion, &mut set, &around);
                 }
+                let ungraded = set.ungraded;
                 let (pass, score, reason) = set.close(*threshold);
-                if *rule == SetRule::Any && pass {
-                    // What one member says can't change that another one is enough.
-                    tree.ungraded = ungraded;
-                }
+                // What one member says can't change that another one is enough.
+                let is_enough = *rule == SetRule::Any && pass;
+                case.ungraded |= ungraded && !is_enough;
                 let whole = ComponentRecord::plain(pass, score, reason, json.clone());
                 case.add(&whole, *weight);
                 if let Some(metric) = around.metric {
                     tree.metrics.add(&metric, score, *weight);
+                    let mut members = assertions.iter().zip(&tree.components[place..]);
+                    let lacks = members.any(|(it, grade)| it.weight != 0.0 && !grade.is_graded());
+                    tree.not_graded
+                        .extend((lacks && !is_enough).then_some(metric));
                 }
                 tree.components.insert(place, whole);
             }
         }
     }
+    let ungraded = case.ungraded;
     let (pass, score, reason) = if checks.is_empty() {
         (true, 1.0, "No assertions".to_owned())
     } else {
         case.close(threshold)
     };
     let record = GradingRecord {
-        pass: pass && !tree.ungraded,
+        pass: pass && !ungraded,
         score,
         reason,
         named_scores: tree.metrics.0,
         named_score_weights: tree.metrics.1,
+        not_graded: tree.not_graded,
         used,
         component_results: tree.components,
         before_comparison: None,
         by_people: None,
     };
-    CaseGrade {
-        ungraded: tree.ungraded,
-        record,
-    }
+    CaseGrade { ungraded, record }
 }
 
 /// Whether a check passed by itself, its weight aside; `None` if it was skipped. `graded` is what
@@ -367,8 +375,8 @@ pub(crate) fn passed(check: &Check, graded: &[Graded]) -> Option<bool> {
 struct Tree {
     components: Vec<ComponentRecord>,
     metrics: NamedScores,
-    /// An assertion that counts could not be graded.
-    ungraded: bool,
+    /// Metrics of assertions that could not be graded.
+    not_graded: Vec<String>,
 }
 
 impl Tree {
@@ -385,10 +393,12 @@ impl Tree {
             .next()
             .expect("every assertion of the case was graded");
         let one = settle(one, assertion);
-        self.ungraded |= one.component.error_code.is_some() && assertion.weight != 0.0;
         level.add(&one.component, assertion.weight);
         if !one.component.skipped {
             self.metrics.take(&one, assertion.weight, around);
+        }
+        if !one.component.is_graded() {
+            self.not_graded.extend(one.metric.clone());
         }
         self.components.push(one.component);
     }
@@ -403,6 +413,11 @@ fn settle(mut graded: Graded, assertion: &Assertion) -> Graded {
 }
 
 impl ComponentRecord {
+    /// Whether a grader gave it: it did not fail, and no judge that it asked gave none that can be read.
+    pub(crate) fn is_graded(&self) -> bool {
+        self.error_code.is_none() && self.metadata.get(GRADER_ERROR) != Some(&Value::Bool(true))
+    }
+
     /// A component with nothing but a verdict.
     pub fn plain(pass: bool, score: f64, reason: String, assertion: impl Into<Arc<Value>>) -> Self {
         Self {

@@ -302,6 +302,9 @@ pub struct GradingRecord {
     pub named_scores: Map<String, Value>,
     /// Sums of the weights behind `named_scores`.
     pub named_score_weights: Map<String, Value>,
+    /// Metrics whose figure counts an assertion as 0 that could not be graded, as promptfoo's does.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub not_graded: Vec<String>,
     /// What models used that its graders asked.
     #[serde(flatten)]
     pub used: GraderUsage,
@@ -316,6 +319,9 @@ pub struct GradingRecord {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by_people: Option<ByPeople>,
 }
+
+/// In the metadata of a grade: the judge gave none that can be read. promptfoo's name.
+pub const GRADER_ERROR: &str = "graderError";
 
 /// A grade without its comparisons, so that they can be made, or made again, when the other
 /// answers are there.

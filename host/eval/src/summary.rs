@@ -124,7 +124,9 @@ impl Summary {
                     .iter()
                     .map(|(_, tally)| tally.metric(&it.name))
                     .collect();
-                serde_json::json!({ "name": it.name, "min": it.min, "max": it.max, "values": values })
+                let not_graded = self.columns.iter();
+                let not_graded: u64 = not_graded.map(|(_, tally)| tally.not_graded(&it.name)).sum();
+                serde_json::json!({ "name": it.name, "min": it.min, "max": it.max, "values": values, "notGraded": not_graded })
             })
             .collect()
     }
@@ -179,6 +181,27 @@ impl Sum {
     }
 }
 
+/// The scores of a metric.
+#[derive(Debug, Clone, Copy, Default)]
+struct MetricScores {
+    /// Weighted, and what was not graded as 0, as promptfoo has it.
+    sum: Sum,
+    weight: Sum,
+    /// The part of both that those have which were not graded.
+    ungraded: [Sum; 2],
+    /// Cases of which it was not graded.
+    not_graded: u64,
+}
+
+impl MetricScores {
+    /// The mean of those that were graded.
+    fn mean(&self) -> Option<f64> {
+        let [sum, weight] = self.ungraded;
+        let weight = self.weight.0.saturating_sub(weight.0);
+        (weight > 0).then(|| Sum(self.sum.0.saturating_sub(sum.0)).value() / Sum(weight).value())
+    }
+}
+
 /// Sums over some cases.
 #[derive(Debug, Clone)]
 pub struct Tally {
@@ -216,8 +239,8 @@ pub struct Tally {
     pub cached: u64,
     /// Sum of latencies in milliseconds.
     pub latency_total_ms: u64,
-    /// Weighted sums by metric, of a column: (sum, weight).
-    named: BTreeMap<String, (Sum, Sum)>,
+    /// By metric, of a column.
+    named: BTreeMap<String, MetricScores>,
     /// Metrics that were worked out of the others at the end of the run, in their order.
     pub derived: Vec<(String, f64)>,
     latencies: Histogram<u32>,
@@ -306,46 +329,46 @@ impl Tally {
     /// The weighted sum of each metric, by name.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&str, f64)> {
         let named = self.named.iter();
-        named.map(|(name, (sum, _))| (name.as_str(), sum.value()))
+        named.map(|(name, it)| (name.as_str(), it.sum.value()))
     }
 
     /// The weighted sum of a metric.
     pub(crate) fn sum_of(&self, name: &str) -> Option<f64> {
-        self.named.get(name).map(|(sum, _)| sum.value())
+        self.named.get(name).map(|it| it.sum.value())
     }
 
     /// What a column has of a metric: a derived one as it was worked out, else the mean of the scores
-    /// that have its name; `None` where there are none.
+    /// that have its name, without those that a judge failed to give; `None` where there are none.
     pub fn metric(&self, name: &str) -> Option<f64> {
         let derived = self.derived.iter().find(|(derived, _)| derived == name);
-        let mean = || {
-            let (sum, weight) = self.named.get(name)?;
-            let weight = weight.value();
-            (weight > 0.0).then(|| sum.value() / weight)
-        };
+        let mean = || self.named.get(name)?.mean();
         derived.map(|(_, value)| *value).or_else(mean)
     }
 
-    /// Each metric with its value, as [`Tally::metric`] has it: named scores by name, then derived ones.
-    pub fn metrics(&self) -> impl Iterator<Item = (&str, f64)> {
+    /// Cases of which a metric was not graded, since a judge failed.
+    pub fn not_graded(&self, name: &str) -> u64 {
+        self.named.get(name).map_or(0, |it| it.not_graded)
+    }
+
+    /// The metrics of which there is something to tell: named scores by name, then derived ones.
+    pub fn metrics(&self) -> impl Iterator<Item = &str> {
         let is_derived = |name: &str| self.derived.iter().any(|(derived, _)| derived == name);
         let named = self.named.keys().map(String::as_str);
         let named = named.filter(move |name| !is_derived(name));
         let derived = self.derived.iter().map(|(name, _)| name.as_str());
-        named
-            .chain(derived)
-            .filter_map(|name| Some((name, self.metric(name)?)))
+        let is_told = |name: &&str| self.metric(name).is_some() || self.not_graded(name) > 0;
+        named.chain(derived).filter(is_told)
     }
 
     /// The column's `metrics` in promptfoo's results file.
     pub fn metrics_json(&self) -> Value {
-        let named = |part: fn(&(Sum, Sum)) -> Sum| -> Map<String, Value> {
+        let named = |part: fn(&MetricScores) -> Sum| -> Map<String, Value> {
             self.named
                 .iter()
                 .map(|(name, sums)| (name.clone(), part(sums).value().into()))
                 .collect()
         };
-        let mut scores = named(|sums| sums.0);
+        let mut scores = named(|it| it.sum);
         for (name, value) in &self.derived {
             scores.insert(name.clone(), (*value).into());
         }
@@ -359,7 +382,7 @@ impl Tally {
             "totalLatencyMs": self.latency_total_ms,
             "tokenUsage": self.tokens,
             "namedScores": scores,
-            "namedScoreWeights": named(|sums| sums.1),
+            "namedScoreWeights": named(|it| it.weight),
             "cost": self.priced.value(),
             "incurredCost": self.cost.unwrap_or_default().value(),
             "gradingCost": self.grading_cost.value(),
@@ -390,8 +413,9 @@ impl Metrics {
 
     /// Adds the named scores of a case to the sums of its column.
     pub fn add(&mut self, column: &mut Tally, record: &CaseRecord) {
-        let weights = record.grading_result.as_ref();
-        let weights = weights.map(|grading| &grading.named_score_weights);
+        let grading = record.grading_result.as_ref();
+        let weights = grading.map(|grading| &grading.named_score_weights);
+        let not_graded = grading.map_or(&[][..], |grading| &grading.not_graded);
         for (name, score) in &record.named_scores {
             if !column.named.contains_key(name) && !self.begin_sum(name) {
                 self.unsummed += 1;
@@ -399,9 +423,15 @@ impl Metrics {
             }
             let weight = weights.and_then(|weights| weights.get(name)?.as_f64());
             let weight = weight.unwrap_or(1.0);
-            let sum = column.named.entry(name.clone()).or_default();
-            sum.0.add(score.as_f64().unwrap_or(0.0) * weight);
-            sum.1.add(weight);
+            let named = column.named.entry(name.clone()).or_default();
+            let score = score.as_f64().unwrap_or(0.0) * weight;
+            named.sum.add(score);
+            named.weight.add(weight);
+            if not_graded.contains(name) {
+                named.ungraded[0].add(score);
+                named.ungraded[1].add(weight);
+                named.not_graded += 1;
+            }
         }
     }
 

@@ -14,7 +14,7 @@ mod question;
 
 pub use contents::Content;
 pub use figures::{Figure, Figures};
-pub use lookup::{Facts, Lookup, Metrics};
+pub use lookup::{Facts, Lookup, MetricSum, Metrics};
 pub use pages::TestPage;
 pub use question::{Between, From, Order, Ranked, Wanted};
 

@@ -40,8 +40,8 @@ mod room;
 mod runs;
 
 pub use browse::{
-    Between, Content, Facts, Figure, Figures, From, Lookup, Metrics, Order, Ranked, TestPage,
-    Wanted,
+    Between, Content, Facts, Figure, Figures, From, Lookup, MetricSum, Metrics, Order, Ranked,
+    TestPage, Wanted,
 };
 pub use cache::{
     Cache, CacheCounts, CacheItem, CacheLabels, CacheOptions, CacheStats, CachedResponse, Cleared,

@@ -37,6 +37,14 @@ pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// Behind the mean of a metric how many cases are not in it, since a judge failed; nothing where there are none.
+pub fn not_graded(cases: u64) -> String {
+    match cases {
+        0 => String::new(),
+        cases => format!(" ({} not graded)", count(cases)),
+    }
+}
+
 /// `12 ms`, `3.4 s`, `2 m 05 s`, `1 h 02 m`.
 pub fn duration(duration: Duration) -> String {
     let ms = duration.as_millis() as u64;

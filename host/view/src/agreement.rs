@@ -1,29 +1,48 @@
-//! How far judges agree with people: for every metric, and for the verdict, the cases that a person
-//! gave a thumb. What a person judged, whom a `human` assertion asked, is no judge's word, and is left out.
+//! How far judges agree with people: for every metric, and for the verdict, the cases of which a person
+//! said whether they are good, with a thumb or a score. What a person judged, whom a `human` assertion asked, is no
+//! judge's word, and is left out; so is what a judge failed to grade, which is counted apart.
 
 use std::collections::BTreeMap;
 
 use runner_store::{Outcome, Store, StoreError};
 
-use crate::record::{Component, Record};
+use crate::people;
+use crate::record::Record;
 use crate::significance::Pairs;
 
 /// Cases that are read: nobody grades more by hand.
 const MOST_CASES: usize = 20_000;
 
-/// What was judged, and how often judge and person said yes: `worse` is where only the judge did,
-/// `better` where only the person did.
-pub(crate) type Agreement = BTreeMap<String, Pairs>;
+/// By what was judged.
+pub(crate) type Agreement = BTreeMap<String, Agreed>;
+
+/// How often judge and person said yes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Agreed {
+    /// `worse` is where only the judge did, `better` where only the person did.
+    pub(crate) pairs: Pairs,
+    /// Cases that the judge failed to grade.
+    pub(crate) not_graded: u64,
+}
+
+impl Agreed {
+    fn add(&mut self, judge: Option<bool>, person: bool) {
+        match judge {
+            Some(judge) => self.pairs.add(judge, person),
+            None => self.not_graded += 1,
+        }
+    }
+}
 
 /// The name of the verdict among the metrics.
 pub(crate) const VERDICT: &str = "verdict of the case";
 
-/// Reads the cases of a run that have a thumb.
+/// Reads the cases of a run of which a person said so.
 pub(crate) fn of(store: &Store, id: &str) -> Result<Agreement, StoreError> {
     let mut all = Agreement::new();
     let rows = store.rows_by_key(id)?;
     for case in store.annotations(id)?.into_iter().take(MOST_CASES) {
-        let Some(thumb) = case.annotation.thumb else {
+        let Some(good) = people::says_yes(&case.annotation) else {
             continue;
         };
         let Some(row) = rows.row(case.test_idx, case.prompt_idx)? else {
@@ -31,31 +50,33 @@ pub(crate) fn of(store: &Store, id: &str) -> Result<Agreement, StoreError> {
         };
         let record = Record::read(&row.record_json);
         if let Some(passed) = verdict(row.outcome, &record) {
-            let pairs = all.entry(VERDICT.to_owned()).or_default();
-            pairs.add(passed, thumb);
+            let agreed = all.entry(VERDICT.to_owned()).or_default();
+            agreed.add(passed, good);
         }
         for component in record.components() {
-            if !component.skipped && !component.is_people_s() && component.error_code.is_none() {
-                let pairs = all.entry(component.name().to_owned()).or_default();
-                pairs.add(component.pass, thumb);
+            if !component.skipped && !component.is_people_s() {
+                let agreed = all.entry(component.name().to_owned()).or_default();
+                let pass = component.is_graded().then_some(component.pass);
+                agreed.add(pass, good);
             }
         }
     }
     Ok(all)
 }
 
-/// Whether a case passed, people aside; `None` where nobody else judged it.
-fn verdict(outcome: Outcome, record: &Record) -> Option<bool> {
-    if !record.components().iter().any(Component::is_people_s) {
-        return Some(outcome == Outcome::Passed);
+/// Whether a case passed, people aside, if its judges did not fail; `None` where nobody else judged it.
+fn verdict(outcome: Outcome, record: &Record) -> Option<Option<bool>> {
+    let components = record.components();
+    let others = || components.iter().filter(|it| !it.is_people_s());
+    match outcome {
+        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => Some(None),
+        Outcome::Failed | Outcome::Waiting if others().any(|it| !it.is_graded()) => Some(None),
+        _ if others().count() == components.len() => Some(Some(outcome == Outcome::Passed)),
+        _ => {
+            others().next()?;
+            Some(Some(others().all(|it| !it.is_bad())))
+        }
     }
-    let mut others = record
-        .components()
-        .iter()
-        .filter(|it| !it.is_people_s())
-        .peekable();
-    others.peek()?;
-    Some(others.all(|it| !it.is_bad()))
 }
 
 #[cfg(test)]
@@ -71,8 +92,23 @@ mod tests {
         let human = r#"{"pass":false,"assertion":{"type":"human","metric":"sendable"}}"#;
         let judge = r#"{"pass":true,"assertion":{"type":"llm-rubric"}}"#;
         let both = format!("{human},{judge}");
-        assert_eq!(of(Outcome::Failed, &both), Some(true));
+        assert_eq!(of(Outcome::Failed, &both), Some(Some(true)));
         assert_eq!(of(Outcome::Failed, human), None);
-        assert_eq!(of(Outcome::Failed, judge), Some(false));
+        assert_eq!(of(Outcome::Failed, judge), Some(Some(false)));
+    }
+
+    #[test]
+    fn a_judge_that_failed_said_neither_yes_nor_no() {
+        assert_eq!(verdict(Outcome::Error, &Record::default()), Some(None));
+        let json = r#"{"gradingResult":{"componentResults":[{"pass":false,"metadata":{"graderError":true}}]}}"#;
+        assert_eq!(verdict(Outcome::Failed, &Record::read(json)), Some(None));
+        let mut agreed = Agreed::default();
+        for judge in [None, Some(true)] {
+            agreed.add(judge, true);
+        }
+        assert_eq!(
+            (agreed.pairs.both, agreed.pairs.total(), agreed.not_graded),
+            (1, 1, 1)
+        );
     }
 }

@@ -18,7 +18,7 @@ const NAME_CHARS: usize = 200;
 pub(crate) fn of(json: &str) -> Facts {
     let record = Record::read(json);
     let answer = record.answer();
-    let metrics = record.named_scores.iter().take(MOST_NAMES);
+    let metrics = record.metrics().take(MOST_NAMES);
     let metadata = record.metadata.iter().take(MOST_NAMES);
     Facts {
         text: text(&record, &answer),
@@ -31,9 +31,7 @@ pub(crate) fn of(json: &str) -> Facts {
             .repeat_group
             .as_ref()
             .map(|group| hash(&format!("{group} {}", record.prompt.raw))),
-        metrics: metrics
-            .filter_map(|(name, score)| Some((cut(name), score.as_f64()?)))
-            .collect(),
+        metrics: metrics.map(|(name, score)| (cut(name), score)).collect(),
         metadata: metadata
             .map(|(name, value)| (cut(name), cut(&text_of(value))))
             .collect(),
@@ -89,8 +87,8 @@ mod tests {
     #[test]
     fn a_record_is_found_by_what_it_says() {
         let json = r#"{"repeatGroup":"g","prompt":{"raw":"Ask"},"vars":{"city":"Paris"},"testCase":{"description":"capital"},
-            "response":{"output":{"a":1}},"namedScores":{"tone":0.5,"none":null},"errorCode":"timeout","error":"too slow",
-            "metadata":{"team":"x","n":3},"gradingResult":{"componentResults":[{"reason":"because","assertion":{"type":"equals"}}]}}"#;
+            "response":{"output":{"a":1}},"namedScores":{"tone":0.5,"truth":0.0},"errorCode":"timeout","error":"too slow",
+            "metadata":{"team":"x","n":3},"gradingResult":{"notGraded":["truth"],"componentResults":[{"reason":"because","assertion":{"type":"equals"}}]}}"#;
         let facts = of(json);
         for word in [
             "capital", "too slow", "\"a\": 1", "Paris", "equals", "because", "Ask",
@@ -98,7 +96,8 @@ mod tests {
             assert!(facts.text.contains(word), "{word} in {}", facts.text);
         }
         assert_eq!(facts.error.as_deref(), Some("timeout"));
-        assert_eq!(facts.metrics, [("tone".to_owned(), 0.5)]);
+        let expected = [("tone", Some(0.5)), ("truth", None)].map(|it| (it.0.to_owned(), it.1));
+        assert_eq!(facts.metrics, expected);
         assert_eq!(
             facts.metadata,
             [

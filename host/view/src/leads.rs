@@ -26,9 +26,8 @@ pub(crate) fn of(store: &Store, id: &str, metrics: &Metrics) -> Result<Leads, St
         .sums
         .iter()
         .filter_map(|(name, sums)| {
-            let means = sums
-                .iter()
-                .map(|(column, (of, sum))| (sum / (*of).max(1) as f64, *column));
+            let means = sums.iter();
+            let means = means.filter_map(|(column, it)| Some((it.mean()?, *column)));
             let mut means: Vec<(f64, u32)> = means.collect();
             means.sort_by(|one, other| other.0.total_cmp(&one.0));
             Some((name, [means.first()?.1, means.get(1)?.1]))
@@ -42,7 +41,7 @@ pub(crate) fn of(store: &Store, id: &str, metrics: &Metrics) -> Result<Leads, St
     store.contents(id, |it| firsts.see(it.test_idx, it.prompt_idx, it.repeats))?;
     let mut scores: Vec<Score> = Vec::new();
     store.scores(id, |name, test, column, score| {
-        if let Some(number) = numbers.get(name)
+        if let (Some(number), Some(score)) = (numbers.get(name), score)
             && let Some(side) = rivals[*number as usize]
                 .1
                 .iter()

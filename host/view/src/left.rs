@@ -111,7 +111,8 @@ fn metric(asked: &Value) -> Asked {
         .map(|value| value.map_or("–".to_owned(), figures::number));
     let told = told.collect::<Vec<_>>().join(", ");
     let holds = !values.is_empty() && values.iter().all(is_within);
-    Asked::new(holds, &format!("{wanted}: {told}"))
+    let not_graded = figures::not_graded(asked["notGraded"].as_u64().unwrap_or_default());
+    Asked::new(holds, &format!("{wanted}: {told}{not_graded}"))
 }
 
 #[cfg(test)]
@@ -126,8 +127,7 @@ mod tests {
             summary,
             options: json!({ "thresholds": { "passRate": 60.0 } }),
         };
-        let of =
-            |values: Value| json!({ "name": "to\nne", "min": 0.5, "max": null, "values": values });
+        let of = |values: Value| json!({ "name": "to\nne", "min": 0.5, "max": null, "values": values, "notGraded": 2 });
         let asked = |values: Value| {
             let left = left(json!({ "metricThresholds": [of(values)] }));
             let asked = left.asked(3, 5);
@@ -137,17 +137,23 @@ mod tests {
         let rate = "held: pass rate at least 60 %: 60.0 %";
         assert_eq!(
             asked(json!([0.5, 0.75])),
-            [rate, "held: to ne at least 0.5: 0.5, 0.75"]
+            [rate, "held: to ne at least 0.5: 0.5, 0.75 (2 not graded)"]
         );
         assert_eq!(
             asked(json!([0.5, 0.4])),
-            [rate, "not held: to ne at least 0.5: 0.5, 0.4"]
+            [
+                rate,
+                "not held: to ne at least 0.5: 0.5, 0.4 (2 not graded)"
+            ]
         );
         assert_eq!(
             asked(json!([null])),
-            [rate, "not held: to ne at least 0.5: –"]
+            [rate, "not held: to ne at least 0.5: – (2 not graded)"]
         );
-        assert_eq!(asked(json!([])), [rate, "not held: to ne at least 0.5: "]);
+        assert_eq!(
+            asked(json!([])),
+            [rate, "not held: to ne at least 0.5:  (2 not graded)"]
+        );
         assert!(!left(json!({})).asked(2, 5)[0].holds);
         // A run that goes on has come to nothing yet.
         assert_eq!(left(Value::Null).asked(5, 5), []);

@@ -45,5 +45,5 @@ mod sums;
 pub mod words;
 
 pub use folder::{FolderError, folder};
-pub use pages::{ReportError, ReportExtras, TextTable, report};
+pub use pages::{MeanScore, ReportError, ReportExtras, TextTable, report};
 pub use server::{Viewer, ViewerError};

@@ -24,6 +24,7 @@ mod trend;
 
 pub use report::{ReportError, ReportExtras, TextTable, report};
 use run::columns as run_columns;
+pub use run::columns::MeanScore;
 pub(crate) use run::lanes;
 
 /// The answer to a request that was let in.
@@ -202,9 +203,9 @@ fn pills(record: &Record, most: usize) -> Markup {
         }
     };
     html! {
-        p.pills { @for (name, value) in record.named_scores.iter().take(most) {
-            @let value = value.as_f64();
-            span class={ "pill " (shade(name, value)) } { (line(&visible::cut(name, 40))) " " (score(value)) }
+        p.pills { @for (name, value) in record.metrics().take(most) {
+            @if value.is_some() { span class={ "pill " (shade(name, value)) } { (line(&visible::cut(name, 40))) " " (score(value)) } }
+            @else { span.pill.none { (line(&visible::cut(name, 40))) " not graded" } }
         } }
     }
 }

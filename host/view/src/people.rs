@@ -36,7 +36,7 @@ fn settled(json: &str, said: &Annotation) -> Option<(Outcome, f64, String)> {
     let by_people = record["gradingResult"].get("byPeople")?.clone();
     let given = said.thumb.map(|up| if up { 1.0 } else { 0.0 });
     let share = said.score.or(given).map(|it| it.clamp(0.0, 1.0));
-    let says_yes = said.thumb.or(share.map(|it| it >= GOOD));
+    let says_yes = says_yes(said);
     let decides = by_people["up"]["pass"] != by_people["down"]["pass"];
     let grade = match says_yes {
         None => &by_people["open"],
@@ -89,6 +89,11 @@ fn settled(json: &str, said: &Annotation) -> Option<(Outcome, f64, String)> {
     };
     conclude(&mut record, outcome, score);
     Some((outcome, score, record.to_string()))
+}
+
+/// Whether a person says that it is good: the thumb, or else the score.
+pub(crate) fn says_yes(said: &Annotation) -> Option<bool> {
+    said.thumb.or(said.score.map(|it| it >= GOOD))
 }
 
 /// What the row says of how the case ended.

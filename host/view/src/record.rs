@@ -79,6 +79,7 @@ pub(crate) struct Response {
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Grading {
     pub(crate) reason: String,
+    pub(crate) not_graded: Vec<String>,
     pub(crate) component_results: Vec<Component>,
 }
 
@@ -185,6 +186,15 @@ impl Record {
         grading.map_or(&[], |it| &it.component_results)
     }
 
+    /// Each named score; none of a metric that a judge failed to grade, which promptfoo counts as 0.
+    pub(crate) fn metrics(&self) -> impl Iterator<Item = (&str, Option<f64>)> {
+        let not_graded = self.grading_result.as_ref().map(|it| &it.not_graded);
+        self.named_scores.iter().map(move |(name, score)| {
+            let is_graded = !not_graded.is_some_and(|it| it.contains(name));
+            (name.as_str(), score.as_f64().filter(|_| is_graded))
+        })
+    }
+
     /// What the grade says of the whole; empty where there is none.
     pub(crate) fn reason(&self) -> &str {
         let grading = self.grading_result.as_ref();
@@ -201,6 +211,11 @@ impl Component {
     /// Whether it did not pass, or nothing was said yet.
     pub(crate) fn is_bad(&self) -> bool {
         matches!(self.word(), "ERROR" | "FAIL" | "WAITS")
+    }
+
+    /// Whether a judge failed to give it.
+    pub(crate) fn is_graded(&self) -> bool {
+        self.error_code.is_none() && self.metadata.get("graderError") != Some(&Value::Bool(true))
     }
 
     /// Whether a person gave it.

@@ -142,11 +142,13 @@ fn metrics(arguments: &Show, run: &StoredRun, terminal: Terminal) -> Result<(), 
         columns.filter(|(idx, _)| wanted(*idx)).collect();
     if arguments.json {
         let column = |(idx, (head, tally)): &(usize, &(ColumnHead, Tally))| {
-            let metrics: Map<String, Value> = tally
-                .metrics()
-                .map(|(name, value)| (name.to_owned(), json!(value)))
-                .collect();
-            json!({ "column": idx, "provider": head.provider, "prompt": head.prompt, "metrics": metrics })
+            let of = |told: &dyn Fn(&str) -> Value| -> Map<String, Value> {
+                let names = tally.metrics();
+                names.map(|name| (name.to_owned(), told(name))).collect()
+            };
+            let metrics = of(&|name| json!(tally.metric(name)));
+            let not_graded = of(&|name| json!(tally.not_graded(name)));
+            json!({ "column": idx, "provider": head.provider, "prompt": head.prompt, "metrics": metrics, "notGraded": not_graded })
         };
         return Ok(stdout::json(&columns.iter().map(column).collect())?);
     }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use runner_config::plan::{CaseId, SetRule};
-use runner_eval::record::CaseRecord;
+use runner_eval::record::{CaseRecord, GRADER_ERROR};
 use serde_json::Value;
 
 use crate::findings::{error_text, text_of};
@@ -19,9 +19,6 @@ const MAX_CAUSES: usize = 256;
 const VALUE_CHARS: usize = 60;
 /// Characters of a message.
 const MESSAGE_CHARS: usize = 300;
-
-/// In the metadata of a grade: the judge gave none that can be read. promptfoo's name.
-const GRADER_ERROR: &str = "graderError";
 
 /// Causes with their counts.
 #[derive(Debug, Default)]

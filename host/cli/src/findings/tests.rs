@@ -114,6 +114,7 @@ fn grading(pass: bool, score: f64, reason: &str) -> GradingRecord {
         reason: reason.to_owned(),
         named_scores: Map::new(),
         named_score_weights: Map::new(),
+        not_graded: Vec::new(),
         used: GraderUsage::default(),
         component_results: vec![ComponentRecord::plain(
             pass,

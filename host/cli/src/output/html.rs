@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use runner_view::{ReportExtras, TextTable};
+use runner_view::{MeanScore, ReportExtras, TextTable};
 
 use super::Run;
 use super::known::PAGE_MARK;
@@ -24,14 +24,18 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
 }
 
 /// The mean of each metric in each column.
-fn metrics<'a>(run: &Run<'a>) -> Vec<(&'a str, Vec<Option<f64>>)> {
+fn metrics<'a>(run: &Run<'a>) -> Vec<(&'a str, Vec<MeanScore>)> {
     let columns = &run.summary.columns;
     let names = columns.iter().flat_map(|(_, tally)| tally.metrics());
-    let names: BTreeSet<&str> = names.map(|(name, _)| name).collect();
+    let names: BTreeSet<&str> = names.collect();
     let means = |name| {
         columns
             .iter()
-            .map(|(_, tally)| tally.metric(name))
+            .map(|(_, tally)| MeanScore {
+                mean: tally.metric(name),
+                of: None,
+                not_graded: tally.not_graded(name),
+            })
             .collect()
     };
     names.into_iter().map(|name| (name, means(name))).collect()

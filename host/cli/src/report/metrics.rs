@@ -36,11 +36,12 @@ pub(crate) fn rows(
     most: usize,
 ) -> (Vec<Vec<String>>, usize) {
     let names = columns.iter().flat_map(|(_, (_, tally))| tally.metrics());
-    let names: IndexSet<&str> = names.map(|(name, _)| name).collect();
+    let names: IndexSet<&str> = names.collect();
     let row = |name: &&str| {
         let values = columns.iter().map(|(_, (_, tally))| {
             let value = tally.metric(name).map(figures::number);
-            value.unwrap_or_else(|| "–".to_owned())
+            let value = value.unwrap_or_else(|| "–".to_owned());
+            value + &figures::not_graded(tally.not_graded(name))
         });
         std::iter::once(told(name, columns)).chain(values).collect()
     };

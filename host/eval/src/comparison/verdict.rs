@@ -68,6 +68,7 @@ pub(crate) fn reopened(mut record: CaseRecord) -> Option<CaseRecord> {
         reason: before.reason.clone(),
         named_scores: before.named_scores.clone(),
         named_score_weights: before.named_score_weights.clone(),
+        not_graded: std::mem::take(&mut grading.not_graded),
         used: before.used,
         component_results: std::mem::take(&mut grading.component_results),
         before_comparison: Some(before),

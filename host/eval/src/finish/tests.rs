@@ -54,6 +54,7 @@ fn graded() -> CaseRecord {
             reason: "fine".to_owned(),
             named_scores: serde_json::Map::new(),
             named_score_weights: serde_json::Map::new(),
+            not_graded: Vec::new(),
             used: GraderUsage::default(),
             component_results: Vec::new(),
             before_comparison: None,

@@ -178,6 +178,36 @@ fn an_assertion_that_could_not_be_graded_is_an_error_even_above_the_threshold() 
 }
 
 #[test]
+fn metrics_that_count_a_failed_judge_as_nothing_are_named() {
+    let mut broken = graded(false, 0.0, "crashed");
+    broken.component.error_code = Some(FailureCode::read("C101"));
+    broken.metric = Some("tone".into());
+    let named = |rule| {
+        let mut set = set(vec![assertion(1.0), assertion(1.0)], 1.0, None);
+        let Check::Set {
+            rule: of, metric, ..
+        } = &mut set
+        else {
+            unreachable!()
+        };
+        (*of, *metric) = (rule, Some("both".to_owned()));
+        let grades = vec![broken.clone(), graded(true, 1.0, "")];
+        let case = grade(&[set], None, grades);
+        assert_eq!(case.record.named_scores["tone"], json!(0.0), "as promptfoo");
+        case.record.not_graded
+    };
+    // A judge whose answer was no grade fails its case, and is no score either.
+    let mut vague = graded(false, 0.0, "no grade");
+    vague.component.metadata = Map::from_iter([(GRADER_ERROR.to_owned(), true.into())]);
+    vague.metric = Some("tone".into());
+    let case = grade(&[Check::One(assertion(1.0))], None, vec![vague]);
+    assert_eq!(case.conclusion().outcome(), Outcome::Failed);
+    assert_eq!(case.record.not_graded, ["tone"]);
+    assert_eq!(named(SetRule::All), ["tone", "both"]);
+    assert_eq!(named(SetRule::Any), ["tone"]);
+}
+
+#[test]
 fn metrics_are_weighted_means_over_assertions_and_named_scores() {
     let checks = [Check::One(assertion(3.0)), Check::One(assertion(1.0))];
     let mut first = graded(true, 1.0, "");

@@ -42,6 +42,7 @@ fn ended(outcome: Outcome, said: &Value) -> CaseRecord {
         reason: String::new(),
         named_scores: Map::new(),
         named_score_weights: Map::new(),
+        not_graded: Vec::new(),
         before_comparison: None,
         by_people: None,
         used: GraderUsage::default(),

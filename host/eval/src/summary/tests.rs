@@ -48,6 +48,34 @@ fn a_metric_that_the_config_declares_has_room_whatever_rows_name() {
 }
 
 #[test]
+fn a_metric_is_the_mean_of_what_was_graded_and_a_file_has_promptfoo_s() {
+    let mut record = crate::record::samples::record(0);
+    let mut metrics = Metrics::default();
+    let mut column = Tally::default();
+    for (score, not_graded) in [(1.0, false), (0.0, true)] {
+        record.named_scores = Map::from_iter([("tone".to_owned(), score.into())]);
+        record.grading_result = serde_json::from_value(serde_json::json!({
+            "pass": true, "score": score, "reason": "", "namedScores": {}, "namedScoreWeights": { "tone": 2 },
+            "notGraded": if not_graded { vec!["tone"] } else { vec![] }, "tokensUsed": TokenUsage::default(), "componentResults": [],
+        }))
+        .expect("a grade");
+        metrics.add(&mut column, &record);
+    }
+    assert_eq!(
+        (column.metric("tone"), column.not_graded("tone")),
+        (Some(1.0), 1)
+    );
+    let told = column.metrics_json();
+    assert_eq!(
+        (
+            &told["namedScores"]["tone"],
+            &told["namedScoreWeights"]["tone"]
+        ),
+        (&2.0.into(), &4.0.into())
+    );
+}
+
+#[test]
 fn metrics_beyond_the_most_that_a_run_sums_are_counted() {
     let mut record = crate::record::samples::record(0);
     let mut named = |names: &mut dyn Iterator<Item = String>| {

@@ -74,14 +74,14 @@ impl Store {
     }
 
     /// Shows every score by metric of the run with this id that the lookup knows: name, test, column and score, in
-    /// the plan's order.
+    /// the plan's order. Where a judge failed to grade there is none.
     ///
     /// # Errors
     /// As [`Store::contents`].
     pub fn scores(
         &self,
         id: &str,
-        mut see: impl FnMut(&str, u32, u32, f64),
+        mut see: impl FnMut(&str, u32, u32, Option<f64>),
     ) -> Result<(), StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         let run = self.key(&connection, id)?;
@@ -93,9 +93,12 @@ impl Store {
             let mut found = connection.prepare(sql)?;
             let mut found = found.query([run])?;
             while let Some(row) = found.next()? {
-                if let Some(score) = row.get(3)? {
-                    see(row.get_ref(0)?.as_str()?, row.get(1)?, row.get(2)?, score);
-                }
+                see(
+                    row.get_ref(0)?.as_str()?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                );
             }
             Ok(())
         };

@@ -24,7 +24,7 @@ use crate::room::LeftFree;
 use crate::runs::Store;
 
 /// Format of the file; one of another format is made anew.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 /// Records in one transaction.
 const GROUP: usize = 500;
 /// Bytes of words, metrics and metadata that a lookup holds; what comes after is found by everything else.
@@ -75,8 +75,8 @@ pub struct Facts {
     pub answer: u64,
     /// A hash of what all repeats of the same case in the same column have in common.
     pub repeats: Option<u64>,
-    /// Its scores by metric.
-    pub metrics: Vec<(String, f64)>,
+    /// Its scores by metric; none of one that a judge failed to grade.
+    pub metrics: Vec<(String, Option<f64>)>,
     /// Its metadata, as texts.
     pub metadata: Vec<(String, String)>,
 }
@@ -103,13 +103,31 @@ impl Facts {
 /// A record, the id of its row, and whether it was known as another row's.
 type Missing = (i64, String, bool);
 
+/// The scores of a metric in a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MetricSum {
+    /// How many there are.
+    pub scores: u64,
+    /// Their sum.
+    pub sum: f64,
+    /// Cases of which it was not graded, since a judge failed.
+    pub not_graded: u64,
+}
+
+impl MetricSum {
+    /// The mean of the scores, if there are any.
+    pub fn mean(&self) -> Option<f64> {
+        (self.scores > 0).then(|| self.sum / self.scores as f64)
+    }
+}
+
 /// Metrics of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metrics {
     /// How many there are by name.
     pub all: u64,
-    /// Of those that were asked for, by name and column: how many scores, and their sum.
-    pub sums: BTreeMap<String, BTreeMap<u32, (u64, f64)>>,
+    /// Of those that were asked for, by name and column.
+    pub sums: BTreeMap<String, BTreeMap<u32, MetricSum>>,
 }
 
 /// The lookup of one run, held open to bring it up to date.
@@ -180,16 +198,21 @@ impl Store {
         let read = || {
             let count = "SELECT count(DISTINCT name) FROM lookup.metrics";
             let all = connection.query_row(count, [], |row| row.get::<_, i64>(0))?;
-            let sql = "SELECT name, prompt_idx, count(metrics.score), total(metrics.score) \
+            let sql = "SELECT name, prompt_idx, count(metrics.score), total(metrics.score), count(*) \
                        FROM rows CROSS JOIN lookup.metrics USING (record) \
                        WHERE run = ?1 AND prompt_idx < ?3 AND name IN \
                        (SELECT DISTINCT name FROM lookup.metrics ORDER BY name LIMIT ?2) \
                        GROUP BY name, prompt_idx";
-            let mut sums: BTreeMap<String, BTreeMap<u32, (u64, f64)>> = BTreeMap::new();
+            let mut sums: BTreeMap<String, BTreeMap<u32, MetricSum>> = BTreeMap::new();
             let mut found = connection.prepare(sql)?;
             let mut found = found.query((run, names, columns))?;
             while let Some(row) = found.next()? {
-                let of_column = (row.get::<_, i64>(2)?.unsigned_abs(), row.get(3)?);
+                let [scores, all] = [row.get::<_, i64>(2)?, row.get(4)?].map(i64::unsigned_abs);
+                let of_column = MetricSum {
+                    scores,
+                    sum: row.get(3)?,
+                    not_graded: all - scores,
+                };
                 sums.entry(row.get(0)?)
                     .or_default()
                     .insert(row.get(1)?, of_column);

@@ -63,7 +63,7 @@ fn facts(json: &str) -> Facts {
         tested: test,
         answer: if test == 2 { column } else { test },
         repeats: Some(test / 2 * 10 + column),
-        metrics: vec![("tone".to_owned(), test as f64 / 10.0)],
+        metrics: vec![("tone".to_owned(), (test > 0).then_some(test as f64 / 10.0))],
         metadata: vec![(
             "team".to_owned(),
             if test < 4 { "a" } else { "b" }.to_owned(),
@@ -259,8 +259,12 @@ fn a_lookup_adds_up_metrics_and_errors_and_says_what_cases_are() {
     );
     let metrics = fresh.store.metrics("run", 5, 2).unwrap();
     assert_eq!((metrics.all, metrics.sums["tone"].len()), (1, 2));
-    let (count, sum) = metrics.sums["tone"][&1];
-    assert!(count == 10 && (sum - 4.5).abs() < 1e-9, "{metrics:?}");
+    let tone = metrics.sums["tone"][&1];
+    let counts = (tone.scores, tone.not_graded);
+    assert!(
+        counts == (9, 1) && (tone.sum - 4.5).abs() < 1e-9,
+        "{metrics:?}"
+    );
     let one = fresh.store.metrics("run", 5, 1).unwrap();
     assert_eq!(one.sums["tone"].len(), 1);
     let none = fresh.store.metrics("run", 0, 2).unwrap();

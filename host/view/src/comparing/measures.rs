@@ -22,6 +22,8 @@ pub(crate) struct Measure {
     pub(crate) columns: Vec<Means>,
     /// All pairs of columns together.
     pub(crate) all: Means,
+    /// Cases of each pair, before and after, that a judge failed to grade, which are in no mean; none of other figures.
+    pub(crate) not_graded: Vec<[u64; 2]>,
 }
 
 impl Comparison {
@@ -42,6 +44,7 @@ impl Comparison {
                 .map(|it| it.means[unit as usize])
                 .collect(),
             all: self.means[unit as usize],
+            not_graded: vec![[0; 2]; self.columns.len()],
         })
     }
 
@@ -55,6 +58,7 @@ impl Comparison {
         let all = self.matched.len();
         let names = &names[..names.len().min((MOST_SCORES / 2 / all.max(1)).max(1))];
         let mut scores = vec![[f32::NAN; 2]; names.len() * all];
+        let mut not_graded = vec![vec![[0; 2]; self.columns.len()]; names.len()];
         for (side, run) in [before, after].into_iter().enumerate() {
             let column = |pair: u32| match side {
                 0 => self.columns[pair as usize].before,
@@ -69,8 +73,13 @@ impl Comparison {
             store.scores(run, |name, test, column, score| {
                 let found = order.binary_search_by_key(&(column, test), place);
                 let name = names.iter().position(|it| *it == name);
-                if let (Some(name), Ok(at)) = (name, found) {
-                    scores[name * all + order[at] as usize][side] = score as f32;
+                let (Some(name), Ok(at)) = (name, found) else {
+                    return;
+                };
+                let case = order[at] as usize;
+                match score {
+                    Some(score) => scores[name * all + case][side] = score as f32,
+                    None => not_graded[name][self.matched[case].pair as usize][side] += 1,
                 }
             })?;
         }
@@ -81,6 +90,7 @@ impl Comparison {
                 is_burden: false,
                 columns: vec![Means::default(); self.columns.len()],
                 all: Means::default(),
+                not_graded: std::mem::take(&mut not_graded[at]),
             };
             let columns = measure.columns.len();
             let figure = |case: usize| scores[at * all + case];

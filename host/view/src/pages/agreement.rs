@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{layout, line, name};
 use crate::address::segment;
-use crate::agreement;
+use crate::agreement::{self, Agreed};
 use crate::request::Reply;
 use crate::significance::kappa;
 use crate::site::Site;
@@ -30,23 +30,23 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
                 @if !said.is_empty() { a href={ (at) "?only=rated" } { "Show them" } " · " a href={ (at) "/annotations.json" } { "Save as JSON" } }
             }
             @if agreement.is_empty() {
-                p.empty { "Give cases a thumb up or down on their pages (keys + and -); this page then shows how far each metric agrees." }
+                p.empty { "Give cases a thumb up or down, or a score, on their pages (keys + and -); this page then shows how far each metric agrees." }
             } @else {
                 div.scroll tabindex="0" role="region" aria-label="Agreement" { table {
                     thead { tr {
                         th scope="col" { "Metric" } th.n scope="col" { "Cases" } th.n scope="col" { "Accuracy" } th.n scope="col" { "Cohen's kappa" }
                         th.n scope="col" { "Both yes" } th.n scope="col" { "Only the judge" } th.n scope="col" { "Only people" } th.n scope="col" { "Both no" }
                     } }
-                    tbody { @for (metric, pairs) in &agreement { tr {
+                    tbody { @for (metric, Agreed { pairs, not_graded }) in &agreement { tr {
                         th scope="row" { (line(metric)) }
-                        td.n { (figures::count(pairs.total())) }
+                        td.n { (figures::count(pairs.total())) @if *not_graded > 0 { " " small { (figures::count(*not_graded)) " not graded" } } }
                         td.n { (figures::percent(pairs.both + pairs.neither, pairs.total())) }
                         td.n { (kappa(pairs).map_or("–".to_owned(), |it| format!("{it:.2}"))) }
                         td.n { (figures::count(pairs.both)) } td.n { (figures::count(pairs.worse)) }
                         td.n { (figures::count(pairs.better)) } td.n { (figures::count(pairs.neither)) }
                     } } }
                 } }
-                p.hint { "A thumb up counts as yes. What a human assertion asked people is left out, of the verdict, too. Kappa is the agreement beyond chance: 1 is full agreement, 0 none; – means that one side always gives the same verdict." }
+                p.hint { "A thumb up counts as yes, and without a thumb a score of 0.5 or more. What a judge failed to grade is counted apart. What a human assertion asked people is left out, of the verdict, too. Kappa is the agreement beyond chance: 1 is full agreement, 0 none; – means that one side always gives the same verdict." }
             }
         },
     )))

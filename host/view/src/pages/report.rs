@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::case::{Parts, content};
 use super::run::{columns as of_columns, facts, matrix, over_time};
-use super::{block, keys, line, name};
+use super::{MeanScore, block, keys, line, name};
 use crate::address::Address;
 use crate::assets::{REPORT, SCRIPT, STYLE};
 use crate::leads::Leads;
@@ -45,8 +45,8 @@ const TEXT_CHARS: usize = 20_000;
 pub struct ReportExtras<'a> {
     /// The line of its head by which a page of ours is known again.
     pub mark: &'a str,
-    /// Named metrics, each with its mean in every column that has it.
-    pub metrics: Vec<(&'a str, Vec<Option<f64>>)>,
+    /// Named metrics, each with what every column has of it.
+    pub metrics: Vec<(&'a str, Vec<MeanScore>)>,
     /// What else there is to say of the run.
     pub tables: Vec<TextTable>,
 }
@@ -285,10 +285,8 @@ impl Page {
 fn metrics(columns: &[Column], left: &Left, extras: &ReportExtras<'_>) -> Markup {
     let derived = left.derived();
     let is_derived = |name: &str| derived.iter().flatten().any(|it| it.0 == name);
-    let cell = |mean: &Option<f64>| mean.map(|mean| (mean, None));
     let named = extras.metrics.iter().filter(|it| !is_derived(it.0));
-    let named = named.map(|(name, means)| (*name, means.iter().map(cell).collect()));
-    let named: Vec<_> = named.collect();
+    let named: Vec<_> = named.cloned().collect();
     of_columns::metrics_table(columns, &named, named.len() as u64, left, &Leads::new())
 }
 

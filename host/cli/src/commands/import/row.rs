@@ -10,6 +10,7 @@ use runner_eval::record::{
     ProviderRef, ResponseRecord, TokenUsage,
 };
 use runner_store::Annotation;
+use serde::Deserialize as _;
 use serde_json::{Map, Value};
 
 use crate::results_file::Unreadable;
@@ -183,6 +184,7 @@ fn grading(value: &Value) -> Option<GradingRecord> {
         reason: text(value.get("reason")),
         named_scores: map(&value["namedScores"]),
         named_score_weights: map(&value["namedScoreWeights"]),
+        not_graded: Vec::deserialize(&value["notGraded"]).unwrap_or_default(),
         used: GraderUsage {
             tokens_used: usage(&value["tokensUsed"]),
             ..GraderUsage::default()

@@ -27,6 +27,7 @@ fn graded(column: u32, scores: &[f64]) -> CaseRecord {
         reason: "as graded".to_owned(),
         named_scores: serde_json::Map::new(),
         named_score_weights: serde_json::Map::new(),
+        not_graded: Vec::new(),
         used: GraderUsage::default(),
         component_results: scores.iter().map(component).collect(),
         before_comparison: None,

@@ -157,7 +157,9 @@ pub(super) fn measures(
     let labels = sides.labels();
     let columns = comparison.columns.iter().enumerate();
     let groups = columns.map(|(at, column)| {
-        let means = measures.iter().map(|it| (it, it.columns[at]));
+        let means = measures
+            .iter()
+            .map(|it| (it, it.columns[at], it.not_graded[at]));
         group(
             &labels,
             Some(&name(sides, (column.before, column.after))),
@@ -165,7 +167,11 @@ pub(super) fn measures(
         )
     });
     let groups: Vec<Markup> = groups.collect();
-    let all = group(&labels, None, measures.iter().map(|it| (it, it.all)));
+    let all = measures.iter().map(|it| {
+        let not_graded = [0, 1].map(|side| it.not_graded.iter().map(|pair| pair[side]).sum());
+        (it, it.all, not_graded)
+    });
+    let all = group(&labels, None, all);
     Ok(html! {
         (table(&labels, &[all]))
         @if left_out > 0 { p.hint { (figures::counted(left_out, "metric is", "metrics are")) " left out." } }
@@ -190,17 +196,17 @@ fn table([before, after]: &[String; 2], groups: &[Markup]) -> Markup {
 fn group<'a>(
     labels: &[String; 2],
     name: Option<&Markup>,
-    measures: impl Iterator<Item = (&'a Measure, Means)>,
+    measures: impl Iterator<Item = (&'a Measure, Means, [u64; 2])>,
 ) -> Markup {
     html! {
         tbody {
             @if let Some(name) = name { tr.group { th colspan="6" scope="rowgroup" { (name) } } }
-            @for (measure, means) in measures { @if means.count > 0 { (row(labels, measure, &means)) } }
+            @for (measure, means, not_graded) in measures { @if means.count > 0 || not_graded != [0; 2] { (row(labels, measure, &means, not_graded)) } }
         }
     }
 }
 
-fn row(labels: &[String; 2], measure: &Measure, means: &Means) -> Markup {
+fn row(labels: &[String; 2], measure: &Measure, means: &Means, not_graded: [u64; 2]) -> Markup {
     let (change, interval) = means.change();
     let is_sum = measure.unit == Unit::Dollars;
     let whole = |mean: f64| {
@@ -210,7 +216,7 @@ fn row(labels: &[String; 2], measure: &Measure, means: &Means) -> Markup {
             mean
         }
     };
-    let [before, after] = if is_sum { means.sums() } else { means.means() };
+    let sides = if is_sum { means.sums() } else { means.means() };
     let gain = if measure.is_burden { -change } else { change };
     let class = class(means.p_value(), gain);
     let moved = |it: f64| {
@@ -221,12 +227,14 @@ fn row(labels: &[String; 2], measure: &Measure, means: &Means) -> Markup {
         tr {
             th scope="row" { (line(&measure.name)) }
             td.n data-name="Tests" { (figures::count(means.count)) }
-            td.n data-name=(labels[0]) { (told(measure.unit, before, 2)) }
-            td.n data-name=(labels[1]) { (told(measure.unit, after, 2)) }
-            td data-name="Change" class=(class) { span {
+            @for (side, value) in sides.into_iter().enumerate() { td.n data-name=(labels[side]) {
+                @if means.count > 0 { (told(measure.unit, value, 2)) } @else { "–" }
+                @if not_graded[side] > 0 { " " small { (figures::count(not_graded[side])) " not graded" } }
+            } }
+            td data-name="Change" class=(class) { @if means.count > 0 { span {
                 b { (moved(change)) }
                 @if let Some((low, high)) = interval { " [" (moved(low)) ", " (moved(high)) "]" }
-            } }
+            } } @else { "–" } }
             td data-name="By chance?" class=(class) { (means.told()) }
         }
     }

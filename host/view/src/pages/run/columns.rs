@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use runner_store::{Metrics, Outcome, RunInfo, StoreError};
+use runner_store::{MetricSum, Metrics, Outcome, RunInfo, StoreError};
 use runner_telling::{apart, figures, visible};
 
 use super::super::{bar, line, score};
@@ -96,7 +96,7 @@ pub(in crate::pages) fn table(sums: &Sums, columns: &[Column]) -> Markup {
                 }
             }
         }
-        p.hint { "Score is the mean of all cases that were run, an error being 0; a metric's is of those that were graded on it. Tokens are the answers'. Cost is what was paid, judges included; below it stands what of it was for grading, and what the cache saved." }
+        p.hint { "Score is the mean of all cases that were run, an error being 0; a metric's is of those that were graded on it, without those whose judge failed. Tokens are the answers'. Cost is what was paid, judges included; below it stands what of it was for grading, and what the cache saved." }
         @if sums.columns.len() > MOST_COLUMNS as usize { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
     }
 }
@@ -197,14 +197,14 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         Arc::default()
     };
     let shown = 0..columns.len().min(MOST_COLUMNS as usize) as u32;
-    let of = |sums: &BTreeMap<u32, (u64, f64)>| -> Vec<Mean> {
-        shown
-            .clone()
-            .map(|it| {
-                let (count, sum) = sums.get(&it)?;
-                Some((sum / (*count).max(1) as f64, Some(*count)))
-            })
-            .collect()
+    let of = |sums: &BTreeMap<u32, MetricSum>| -> Vec<MeanScore> {
+        let mean = |it: &MetricSum| MeanScore {
+            mean: it.mean(),
+            of: Some(it.scores),
+            not_graded: it.not_graded,
+        };
+        let sums = shown.clone().map(|it| sums.get(&it).map(mean));
+        sums.map(Option::unwrap_or_default).collect()
     };
     let named = metrics
         .sums
@@ -225,14 +225,22 @@ pub(super) fn named(site: &Site, run: &RunInfo) -> Result<Arc<Metrics>, StoreErr
     site.metrics(run, MOST_METRICS, MOST_COLUMNS)
 }
 
-/// The mean of a metric in a column, and of how many scores, where that is known.
-pub(in crate::pages) type Mean = Option<(f64, Option<u64>)>;
+/// What a column has of a metric.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MeanScore {
+    /// The mean of its scores.
+    pub mean: Option<f64>,
+    /// Of how many, where that is known.
+    pub of: Option<u64>,
+    /// Cases that a judge failed to grade, which are not in it.
+    pub not_graded: u64,
+}
 
 /// A row for each of these metrics with its means, and for each that the config works out; there are
 /// `all` of the first kind.
 pub(in crate::pages) fn metrics_table(
     columns: &[Column],
-    named: &[(&str, Vec<Mean>)],
+    named: &[(&str, Vec<MeanScore>)],
     all: u64,
     left: &Left,
     leads: &Leads,
@@ -243,8 +251,8 @@ pub(in crate::pages) fn metrics_table(
     worked.retain(|name| seen.insert(*name));
     let shown = columns.len().min(MOST_COLUMNS as usize);
     let beside = short_names(columns);
-    let counts = named.iter().flat_map(|it| &it.1).flatten();
-    let most = counts.filter_map(|it| it.1).max().unwrap_or_default();
+    let counts = named.iter().flat_map(|it| &it.1);
+    let most = counts.filter_map(|it| it.of).max().unwrap_or_default();
     let worked_out = |name: &str, column: usize| {
         let pairs = derived.get(column)?;
         pairs
@@ -279,23 +287,23 @@ pub(in crate::pages) fn metrics_table(
     }
 }
 
-/// Whether a mean is of few scores, where others are of so many.
-fn is_of_few((_, of): &(f64, Option<u64>), most: u64) -> bool {
-    of.is_some_and(|count| count * 2 < most)
-}
-
-/// A mean as a bar and a number; of how many, where others are of many more.
-fn drawn(mean: Mean, is_best: bool, most: u64) -> Markup {
-    let Some(cell @ (mean, of)) = mean else {
-        return html! { "–" };
-    };
-    let shown = format!("{mean:.2}");
+/// A mean as a bar and a number; of how many, where others are of many more, and how many are not in it.
+fn drawn(cell: MeanScore, is_best: bool, most: u64) -> Markup {
+    let MeanScore {
+        mean,
+        of,
+        not_graded,
+    } = cell;
     html! {
-        (bar(&shown, &[(mean.clamp(0.0, 1.0), "mark")]))
-        span title=[of.map(|count| format!("mean of {}", figures::count(count)))] {
-            @if is_best { strong { (shown) } } @else { (shown) }
-        }
-        @if let Some(few) = of.filter(|_| is_of_few(&cell, most)) { " " small { "of " (figures::count(few)) } }
+        @if let Some(mean) = mean {
+            @let shown = format!("{mean:.2}");
+            (bar(&shown, &[(mean.clamp(0.0, 1.0), "mark")]))
+            span title=[of.map(|count| format!("mean of {}", figures::count(count)))] {
+                @if is_best { strong { (shown) } } @else { (shown) }
+            }
+            @if let Some(few) = of.filter(|count| count * 2 < most) { " " small { "of " (figures::count(few)) } }
+        } @else { "–" }
+        @if not_graded > 0 { " " small { (figures::count(not_graded)) " not graded" } }
     }
 }
 
@@ -319,9 +327,19 @@ mod tests {
 
     #[test]
     fn what_leads_is_bold_and_a_mean_of_few_scores_says_so() {
-        let few = drawn(Some((0.75, Some(4))), true, 60).into_string();
+        let drawn = |mean, of, not_graded, is_best| {
+            let mean = MeanScore {
+                mean,
+                of,
+                not_graded,
+            };
+            drawn(mean, is_best, 60).into_string()
+        };
+        let few = drawn(Some(0.75), Some(4), 0, true);
         assert!(few.contains("<strong>0.75</strong>") && few.contains("<small>of 4</small>"));
-        let many = drawn(Some((0.5, Some(40))), false, 60).into_string();
+        let many = drawn(Some(0.5), Some(40), 0, false);
         assert!(!many.contains("<strong") && !many.contains("<small"));
+        let none = drawn(None, Some(0), 3, false);
+        assert_eq!(none, "– <small>3 not graded</small>");
     }
 }

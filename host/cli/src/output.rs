@@ -20,7 +20,7 @@ use anyhow::Context;
 use runner_config::Origin;
 use runner_config::plan::{CaseId, OutputPath};
 use runner_eval::record::CaseRecord;
-use runner_eval::summary::Summary;
+use runner_eval::summary::{ColumnHead, Summary};
 use runner_files::{Readers, Replacement, try_place};
 use runner_store::Store;
 use serde::{Deserialize, Serialize};
@@ -120,9 +120,19 @@ pub(crate) struct ColumnRecord {
     pub(crate) label: String,
     /// The provider's label or id.
     pub(crate) provider: String,
+    /// What tells that provider from others of this name.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub(crate) variant: Option<String>,
     /// Options that go to the provider with the prompt.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub(crate) config: Option<Map<String, Value>>,
+}
+
+impl ColumnRecord {
+    /// The provider, told apart from others of the same name.
+    pub(crate) fn model(&self) -> String {
+        ColumnHead::told_apart(&self.provider, self.variant.as_deref())
+    }
 }
 
 /// Where records come from, as JSON texts in index order; can be asked more than once.

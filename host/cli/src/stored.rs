@@ -76,7 +76,7 @@ impl StoredRun {
     /// Column titles.
     pub(crate) fn heads(&self) -> Vec<ColumnHead> {
         let head = |column: &ColumnRecord| ColumnHead {
-            provider: column.provider.clone(),
+            provider: column.model(),
             prompt: column.label.clone(),
         };
         self.columns.iter().map(head).collect()

@@ -42,6 +42,7 @@ mod run_head;
 mod settle;
 mod unpriced;
 mod values;
+mod variants;
 
 use bind::{BoundOnce, bind_asked, bind_graders, bind_judges};
 use run_head::{head, new_run};

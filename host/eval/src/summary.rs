@@ -42,10 +42,20 @@ pub enum End {
 /// What names a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnHead {
-    /// The provider's label or id.
+    /// The provider's label or id, told apart from others of the same name.
     pub provider: String,
     /// The prompt's label.
     pub prompt: String,
+}
+
+impl ColumnHead {
+    /// The name of a provider with what tells it from others that have it.
+    pub fn told_apart(provider: &str, variant: Option<&str>) -> String {
+        match variant {
+            Some(variant) => format!("{provider} ({variant})"),
+            None => provider.to_owned(),
+        }
+    }
 }
 
 /// A finished run.

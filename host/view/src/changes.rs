@@ -23,7 +23,7 @@ const PATH_CHARS: usize = 1_000;
 /// What a column was asked.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedColumn<'a> {
-    /// Provider, name and text of its prompt.
+    /// What it is called.
     pub names: Names<'a>,
     /// Options that go to the provider with the prompt.
     pub config: Option<&'a Map<String, Value>>,
@@ -187,8 +187,8 @@ impl<'a> Changes<'a> {
         earlier: &ComparedColumn<'_>,
         later: &ComparedColumn<'_>,
     ) -> ControlFlow<()> {
-        let [from, _, was] = earlier.names;
-        let [to, label, is] = later.names;
+        let [from, _, _, was] = earlier.names;
+        let [to, _, label, is] = later.names;
         if was != is {
             self.add(Change::new("prompt", label, json!(was), json!(is)))?;
         }
@@ -225,8 +225,11 @@ impl<'a> Changes<'a> {
 }
 
 fn name(column: &ComparedColumn<'_>) -> String {
-    let [provider, label, _] = column.names;
-    format!("{provider} · {label}")
+    let [provider, variant, label, _] = column.names;
+    match variant {
+        "" => format!("{provider} · {label}"),
+        variant => format!("{provider} ({variant}) · {label}"),
+    }
 }
 
 /// The entries of a config by their labels, or else ids.
@@ -322,7 +325,7 @@ mod tests {
 
     fn column<'a>(provider: &'a str, label: &'a str, raw: &'a str) -> ComparedColumn<'a> {
         ComparedColumn {
-            names: [provider, label, raw],
+            names: [provider, "", label, raw],
             config: None,
         }
     }

@@ -9,8 +9,8 @@
 //!
 //! A column is a provider and a prompt. First the columns pair that have the same names; of the
 //! others those with the same provider (its prompt was edited: an unnamed prompt is called by
-//! its text), then those with the same prompt (another model); each in order. What is then left
-//! is in one run only.
+//! its text), then those with the same prompt (another model); each in order. Where several providers of a run have one
+//! name, those pair first that are told from the others by the same of their configs. What is then left is in one run only.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -18,16 +18,19 @@ use std::hash::Hash;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// Provider, name and text of a column's prompt.
-pub type Names<'a> = [&'a str; 3];
+/// Provider, what tells it from others of this name, name and text of a column's prompt.
+pub type Names<'a> = [&'a str; 4];
 
 /// For each column of the later run its partner in the earlier.
 pub fn columns<'a>(before: &[Names<'a>], after: &[Names<'a>]) -> Vec<Option<usize>> {
-    let rules: [fn(&Names<'a>) -> Names<'a>; 4] = [
+    let rules: [fn(&Names<'a>) -> Names<'a>; 7] = [
         |names| *names,
-        |[provider, label, _]| [provider, label, ""],
-        |[provider, _, _]| [provider, "", ""],
-        |[_, label, _]| ["", label, ""],
+        |[provider, variant, label, _]| [provider, variant, label, ""],
+        |[provider, variant, _, _]| [provider, variant, "", ""],
+        |[provider, _, label, raw]| [provider, "", label, raw],
+        |[provider, _, label, _]| [provider, "", label, ""],
+        |[provider, _, _, _]| [provider, "", "", ""],
+        |[_, _, label, _]| ["", "", label, ""],
     ];
     paired(before, after, &rules)
 }
@@ -147,20 +150,27 @@ mod tests {
     #[test]
     fn columns_pair_by_names_then_by_what_is_left_of_them() {
         let before = [
-            ["a", "p", "p"],
-            ["a", "q", "q"],
-            ["b", "p", "p"],
-            ["gone", "old", "old"],
+            ["a", "", "p", "p"],
+            ["a", "", "q", "q"],
+            ["b", "", "p", "p"],
+            ["gone", "", "old", "old"],
         ];
         let after = [
-            ["c", "p", "p"],
-            ["a", "q2", "q2"],
-            ["a", "p", "p"],
-            ["new", "fresh", "fresh"],
+            ["c", "", "p", "p"],
+            ["a", "", "q2", "q2"],
+            ["a", "", "p", "p"],
+            ["new", "", "fresh", "fresh"],
         ];
         assert_eq!(columns(&before, &after), [Some(2), Some(1), Some(0), None]);
         assert_eq!(columns(&[], &after), [None; 4]);
-        let twice = [["a", "p", "p"], ["a", "p", "p"]];
+        let twice = [["a", "", "p", "p"], ["a", "", "p", "p"]];
         assert_eq!(columns(&twice, &twice), [Some(0), Some(1)]);
+        let [cold, warm, hot] = ["t 0", "t 1", "t 2"].map(|variant| ["a", variant, "p", "p"]);
+        assert_eq!(columns(&[cold, warm], &[warm, cold]), [Some(1), Some(0)]);
+        assert_eq!(columns(&[cold, warm], &[warm, hot]), [Some(1), Some(0)]);
+        assert_eq!(
+            columns(&[["a", "", "p", "p"]], &[cold, warm]),
+            [Some(0), None]
+        );
     }
 }

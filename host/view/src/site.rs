@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::facts;
 use crate::leads::{self, Leads};
+use crate::pairing::Names;
 use crate::repeats::{OfColumns, Repeats};
 use crate::sums::Sums;
 
@@ -29,10 +30,28 @@ const MOST_KEPT: usize = 200;
 #[serde(default)]
 pub(crate) struct Column {
     pub(crate) provider: String,
+    /// What tells that provider from others of this name.
+    pub(crate) variant: Option<String>,
     pub(crate) label: String,
     pub(crate) raw: String,
     /// Options that go to the provider with the prompt.
     pub(crate) config: Option<Map<String, Value>>,
+}
+
+impl Column {
+    /// The provider, told apart from others of the same name.
+    pub(crate) fn model(&self) -> String {
+        match &self.variant {
+            Some(variant) => format!("{} ({variant})", self.provider),
+            None => self.provider.clone(),
+        }
+    }
+
+    /// What it is paired by with one of another run.
+    pub(crate) fn names(&self) -> Names<'_> {
+        let variant = self.variant.as_deref().unwrap_or_default();
+        [&self.provider, variant, &self.label, &self.raw]
+    }
 }
 
 /// How far a lookup is.

@@ -300,7 +300,12 @@ fn compared(run: &StoredRun) -> Vec<ComparedColumn<'_>> {
     let columns = run.columns.iter();
     columns
         .map(|it| ComparedColumn {
-            names: [&*it.provider, &*it.label, &*it.raw],
+            names: [
+                &*it.provider,
+                it.variant.as_deref().unwrap_or_default(),
+                &*it.label,
+                &*it.raw,
+            ],
             config: it.config.as_ref(),
         })
         .collect()
@@ -350,7 +355,7 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<Tota
         .map(|(idx, sums)| {
             let column = &after.columns[idx];
             let mut json = sums.json();
-            json["provider"] = json!(column.provider);
+            json["provider"] = json!(column.model());
             json["prompt"] = json!(column.label);
             json["before"] = json!(comparison.partners[idx]);
             json["after"] = json!(idx);

@@ -176,6 +176,7 @@ fn unknown_column() -> ColumnRecord {
         raw: String::new(),
         label: String::new(),
         provider: String::new(),
+        variant: None,
         config: None,
     }
 }
@@ -186,6 +187,7 @@ fn column_of(record: &CaseRecord) -> ColumnRecord {
         raw: record.prompt.label.clone(),
         label: record.prompt.label.clone(),
         provider: record.provider.name().to_owned(),
+        variant: None,
         config: None,
     }
 }

@@ -151,7 +151,7 @@ impl Suite {
         Self {
             idx,
             // The number tells columns apart that have the same names.
-            name: attribute(&format!("({idx}) {} · {prompt}", column.provider)),
+            name: attribute(&format!("({idx}) {} · {prompt}", column.model())),
             counts: SuiteCounts::default(),
             tests: Vec::new(),
         }

@@ -137,6 +137,7 @@ fn columns() -> Vec<ColumnRecord> {
         raw: "Hello {{name}}".to_owned(),
         label: "Hello".to_owned(),
         provider: format!("model-{i}"),
+        variant: None,
         config: None,
     };
     (0..2).map(column).collect()

@@ -83,9 +83,14 @@ pub struct EnvRead {
 }
 
 impl Provider {
-    /// The names by which a filter may mean it: its label, or its id in place of one, and its id.
+    /// What the user calls it: its label, or its id in place of one.
+    pub fn called(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.id)
+    }
+
+    /// The names by which a filter may mean it.
     pub(crate) fn names(&self) -> [&str; 2] {
-        [self.label.as_deref().unwrap_or(&self.id), &self.id]
+        [self.called(), &self.id]
     }
 
     /// Its id as it may be seen: without what stands for a secret in an address.

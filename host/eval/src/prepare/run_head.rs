@@ -1,8 +1,6 @@
 //! What the store keeps of a run from its beginning: its head, its columns, how it was asked for.
 
-use std::sync::Arc;
-
-use runner_config::plan::{Column, Plan, ServerLimits, Shard};
+use runner_config::plan::{Plan, ServerLimits, Shard};
 use runner_config::redacted_config;
 use runner_gateway::Masker;
 use runner_store::NewRun;
@@ -15,6 +13,8 @@ use crate::plugins::PluginSet;
 use crate::question::Tasks;
 use crate::summary::ColumnHead;
 
+use super::variants;
+
 pub(super) fn head(plan: &Plan, beginning: &Beginning, masker: &Masker) -> RunHead {
     let clean = |text: &str| masker.mask(text).into_owned();
     let now = jiff::Timestamp::now();
@@ -26,15 +26,19 @@ pub(super) fn head(plan: &Plan, beginning: &Beginning, masker: &Masker) -> RunHe
             format!("run-{day}-{}", &unique[..6])
         }
     };
-    let head = |column: &Arc<Column>| ColumnHead {
-        provider: clean(named(column)),
+    let columns = plan.columns.iter().zip(variants::of(&plan.columns));
+    let columns = columns.map(|(column, variant)| ColumnHead {
+        provider: clean(&ColumnHead::told_apart(
+            column.provider.called(),
+            variant.as_deref(),
+        )),
         prompt: clean(&column.prompt.label),
-    };
+    });
     RunHead {
         run_id,
         description: plan.description.as_deref().map(clean),
         total: plan.case_count(),
-        columns: plan.columns.iter().map(head).collect(),
+        columns: columns.collect(),
         concurrency: plan.options.max_concurrency,
         started_at_ms: now.as_millisecond(),
     }
@@ -48,15 +52,17 @@ pub(super) fn new_run(
     masker: &Masker,
     invocation: &Value,
 ) -> NewRun {
-    let column = |column: &Arc<Column>| {
+    let columns = plan.columns.iter().zip(variants::of(&plan.columns));
+    let columns = columns.map(|(column, variant)| {
         json!({
             "id": column.prompt.id,
             "raw": column.prompt.raw,
             "label": column.prompt.label,
-            "provider": named(column),
+            "provider": column.provider.called(),
+            "variant": variant,
             "config": column.prompt.config.as_ref().map(redacted_config),
         })
-    };
+    });
     let mut tags = plan.tags.clone();
     if let Some(Shard { index, count }) = plan.shard {
         // In a list it is told from the whole and from the other parts.
@@ -71,17 +77,11 @@ pub(super) fn new_run(
         description: head.description.clone(),
         tags_json: users(Value::Object(tags)),
         config_json: users(plan.config_json.clone()),
-        columns_json: ours(plan.columns.iter().map(column).collect()),
+        columns_json: ours(columns.collect()),
         plugins_json: ours(plugins.provenance()),
         options_json: options(plan, head, invocation, masker),
         seed,
     }
-}
-
-/// What the user calls a column's provider.
-fn named(column: &Column) -> &str {
-    let provider = &column.provider;
-    provider.label.as_ref().unwrap_or(&provider.id)
 }
 
 /// How the run is carried out, and how it was asked for.

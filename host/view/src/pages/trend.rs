@@ -27,7 +27,7 @@ type Point = (RunInfo, Vec<Column>, Arc<Sums>);
 /// A column over time, called as in the newest run that has it.
 #[derive(Debug, Default, PartialEq)]
 struct Line {
-    provider: String,
+    model: String,
     label: String,
     was_edited: bool,
     /// Which column of each run it is.
@@ -69,7 +69,7 @@ pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
             @if others > 0 { p.hint { (figures::counted(others, "run", "runs")) " of the same name with less than half or more than twice as many cases left out." } }
             @if left_out > 0 { p.hint { (figures::counted(left_out, "run is", "runs are")) " not added up yet; " a href="" { "load again" } " to go on." } }
             ol.legend { @for (idx, it) in lines.iter().enumerate() { li class={ "line-" (idx) } {
-                (line(&it.provider)) " · " (line(&runner_telling::visible::cut(&it.label, 60)))
+                (line(&it.model)) " · " (line(&runner_telling::visible::cut(&it.label, 60)))
                 @if it.was_edited { " " small { "(its prompt was edited)" } }
             } } }
             div.charts {
@@ -105,8 +105,7 @@ fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64, u64), StoreError> {
 }
 
 fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
-    let of = columns.iter();
-    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
+    columns.iter().map(Column::names).collect()
 }
 
 /// The lines through the columns of these runs, the oldest first; those of the newest come first.
@@ -133,7 +132,7 @@ fn lines(runs: &[&[Column]]) -> Vec<Line> {
                 let mut places = vec![None; runs.len()];
                 places[run] = Some(column);
                 lines.push(Line {
-                    provider: it.provider.clone(),
+                    model: it.model(),
                     label: it.label.clone(),
                     was_edited: false,
                     columns: places,
@@ -265,7 +264,7 @@ mod tests {
         ];
         let found = lines(&runs.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let line = |provider: &str, label: &str, was_edited, columns: [Option<usize>; 3]| Line {
-            provider: provider.to_owned(),
+            model: provider.to_owned(),
             label: label.to_owned(),
             was_edited,
             columns: columns.into(),

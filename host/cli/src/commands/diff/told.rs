@@ -95,7 +95,7 @@ fn heads(comparison: &Comparison<'_>) -> String {
 
 fn column_name(run: &StoredRun, idx: usize) -> String {
     let column = &run.columns[idx];
-    format!("({idx}) {} · {}", column.provider, column.label)
+    format!("({idx}) {} · {}", column.model(), column.label)
 }
 
 /// The cases that ended differently, by kind.

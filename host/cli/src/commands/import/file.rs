@@ -207,6 +207,7 @@ fn column(prompt: &Value) -> ColumnRecord {
         } else {
             provider
         },
+        variant: prompt["variant"].as_str().map(str::to_owned),
         config: prompt["config"].as_object().cloned(),
     }
 }

@@ -140,7 +140,7 @@ impl Sides {
         let it = self.new.get(column as usize).cloned().unwrap_or_default();
         match by {
             By::Column => format!("Column ({column})"),
-            By::Model => line(&it.provider),
+            By::Model => line(&it.model()),
             By::Prompt => line(&visible::cut(&it.label, 120)),
         }
     }
@@ -162,7 +162,7 @@ impl Sides {
                         optgroup label=(by.title().trim_end_matches(" of")) { @for part in parts { (option((*by, *part), &visible::cut_middle(&self.name((*by, *part)), 100), chosen)) } }
                     } }
                     optgroup label="Columns" { @for (column, idx) in columns {
-                        (option((By::Column, idx), &format!("({idx}) {} · {}", line(&visible::cut_middle(&column.provider, 60)), line(&visible::cut(&column.label, 40))), chosen))
+                        (option((By::Column, idx), &format!("({idx}) {} · {}", line(&visible::cut_middle(&column.model(), 60)), line(&visible::cut(&column.label, 40))), chosen))
                     } }
                 } }
             }
@@ -187,7 +187,10 @@ impl By {
     fn key(self, column: &Column) -> [&str; 2] {
         match self {
             Self::Column => ["", ""],
-            Self::Model => [&column.provider, ""],
+            Self::Model => [
+                &column.provider,
+                column.variant.as_deref().unwrap_or_default(),
+            ],
             Self::Prompt => [&column.label, &column.raw],
         }
     }
@@ -256,15 +259,15 @@ fn rivals(columns: &[Column]) -> Option<[Facet; 2]> {
     }
     let (first, others) = columns.split_first()?;
     let at = |is: &dyn Fn(&Column) -> bool| others.iter().position(is);
-    let rival = at(&|it| it.provider != first.provider && it.raw == first.raw)
-        .or_else(|| at(&|it| it.provider != first.provider))
+    let is_another = |it: &Column| By::Model.key(it) != By::Model.key(first);
+    let rival = at(&|it| is_another(it) && it.raw == first.raw)
+        .or_else(|| at(&is_another))
         .or_else(|| at(&|_| true))?;
     Some([(By::Column, 0), (By::Column, rival as u32 + 1)])
 }
 
 pub(super) fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
-    let of = columns.iter();
-    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
+    columns.iter().map(Column::names).collect()
 }
 
 fn pairs(old: &[Column], new: &[Column]) -> Vec<(u32, u32)> {

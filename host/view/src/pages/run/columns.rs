@@ -106,7 +106,7 @@ pub(in crate::pages) fn title(columns: &[Column], idx: usize) -> Markup {
     let column = columns.get(idx).cloned().unwrap_or_default();
     html! {
         span.column title=(line(&visible::cut(&column.raw, 2000))) {
-            b { "(" (idx) ") " (line(&column.provider)) }
+            b { "(" (idx) ") " (line(&column.model())) }
             small { (line(&visible::cut(&column.label, 120))) }
         }
     }
@@ -119,7 +119,7 @@ pub(in crate::pages) fn short_names(columns: &[Column]) -> Vec<String> {
         .map(|(idx, it)| {
             line(&format!(
                 "({idx}) {} · {}",
-                it.provider,
+                it.model(),
                 visible::cut(&it.label, 60)
             ))
         })

@@ -317,7 +317,7 @@ fn regressions(first: &Finished, before: &str) {
     assert_eq!(
         gated.stdout_json()["failOn"],
         json!({
-            "regression": { "mostPercent": 0.0, "broke": 1, "cases": 2 }, "notRun": 0, "exitCode": 100,
+            "regression": { "mostPercent": 0.0, "broke": 1, "flaky": 0, "cases": 2 }, "gone": 0, "notRun": 0, "exitCode": 100,
             "reason": "1 of 2 cases (50.0 %) passed before but not now, none may",
         })
     );

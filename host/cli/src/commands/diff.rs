@@ -8,7 +8,7 @@
 use std::io::Write;
 
 use anyhow::Context as _;
-use runner_eval::record::CaseRecord;
+use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::{Row, Store, StoreError};
 use runner_view::changes::{Changes, ComparedColumn, ComparedRun};
 use runner_view::pairing::{self, Names};
@@ -111,6 +111,7 @@ pub(super) fn against(
         run_id: before.info.id.clone(),
         significance: told::significances(&totals),
         examples,
+        flaky: totals.flaky,
         repeats_apart: totals.repeats_apart(),
         gone: totals.gone(),
         ..Against::default()
@@ -151,6 +152,8 @@ struct Totals {
     columns: Vec<Sums>,
     /// Cases whose prompt, plugin, assertions or config changed, by that word.
     causes: Vec<(&'static str, u64)>,
+    /// Cases that passed before but not now whose repeats within one of the runs went both ways.
+    flaky: u64,
     only_after: u64,
     /// Those of them that are no first repeats.
     repeats_after: u64,
@@ -250,6 +253,7 @@ impl<'a> Comparison<'a> {
             causes: ["prompt", "plugin", "grader", "config"]
                 .map(|word| (word, 0))
                 .into(),
+            flaky: 0,
             only_after: 0,
             repeats_after: 0,
             only_before: Vec::new(),
@@ -267,6 +271,7 @@ impl<'a> Comparison<'a> {
                 continue;
             };
             let kind = Kind::of(before, &after, index.is_flaky(before, &after));
+            totals.flaky += u64::from(kind == Kind::Flaky && before.outcome == Outcome::Passed);
             let causes = cases::causes(before, &after);
             for (word, count) in &mut totals.causes {
                 *count += u64::from(causes.contains(word));

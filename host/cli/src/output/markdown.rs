@@ -44,6 +44,8 @@ pub(crate) struct Against {
     pub(crate) cases: u64,
     /// Those of them that passed before but not now.
     pub(crate) broke: u64,
+    /// Those of them that are flaky.
+    pub(crate) flaky: u64,
     /// Those that pass now.
     pub(crate) fixed: u64,
     /// Cases of one of the runs only, since the other repeated their tests less often.
@@ -202,15 +204,20 @@ fn compared(text: &mut String, against: &Against) {
     let Against {
         cases,
         broke,
+        flaky,
         fixed,
         ..
     } = against;
     let run = code(&against.run_id);
     let cases = figures::counted(*cases, "case", "cases");
     let (broke, fixed) = (figures::count(*broke), figures::count(*fixed));
+    let flaky = match flaky {
+        0 => String::new(),
+        flaky => format!(" ({} of them flaky)", figures::count(*flaky)),
+    };
     let _ = writeln!(
         text,
-        "\n#### Regressions\n\n<p>Of {cases} that are also in {run}, <b>{broke} passed before but not now</b>; {fixed} pass now.</p>"
+        "\n#### Regressions\n\n<p>Of {cases} that are also in {run}, <b>{broke} passed before but not now</b>{flaky}; {fixed} pass now.</p>"
     );
     if against.gone > 0 {
         let gone = figures::counted(against.gone, "case", "cases");

@@ -2,7 +2,8 @@
 //!
 //! What counts are cases, not the pass rate: one that broke is not made up for by another that passes
 //! now. And it is never green for what did not run: neither where cases of the later run are missing,
-//! nor where no case is in both.
+//! nor where no case is in both. Tests that were taken out are no regression, since whoever edits a test takes one out
+//! and puts another in; that they are gone is always said.
 
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ impl Gate {
             return Verdict::because(self.code, why);
         }
         if broke as f64 * 100.0 > self.allowed.most * cases as f64 {
-            let why = format!("{}, {}", regressed(broke, cases), self.limit());
+            let why = format!("{}, {}", regressed(totals), self.limit());
             return Verdict::because(self.code, why);
         }
         Verdict::GOOD
@@ -55,19 +56,25 @@ impl Gate {
 
     /// Below the comparison.
     pub(super) fn text(&self, totals: &Totals, verdict: &Verdict) -> String {
-        if let Some(reason) = &verdict.reason {
-            return format!("\nExit code {}: {reason}\n", verdict.code);
+        let mut text = match &verdict.reason {
+            Some(reason) => format!("\nExit code {}: {reason}\n", verdict.code),
+            None => format!("\nNo regression: {}, {}\n", regressed(totals), self.limit()),
+        };
+        if let gone @ 1.. = totals.gone() {
+            let gone = figures::counted(gone, "case", "cases");
+            text += &format!(
+                "Not compared, since the later run lacks them: {gone} of the earlier run\n"
+            );
         }
-        let (broke, cases) = counted(totals);
-        let regressed = regressed(broke, cases);
-        format!("\nNo regression: {regressed}, {}\n", self.limit())
+        text
     }
 
     /// For `--json`.
     pub(super) fn json(&self, totals: &Totals, verdict: &Verdict) -> Value {
         let (broke, cases) = counted(totals);
         json!({
-            "regression": { "mostPercent": self.allowed.most, "broke": broke, "cases": cases },
+            "regression": { "mostPercent": self.allowed.most, "broke": broke, "flaky": totals.flaky, "cases": cases },
+            "gone": totals.gone(),
             "notRun": self.not_run,
             "exitCode": verdict.code,
             "reason": verdict.reason,
@@ -75,7 +82,6 @@ impl Gate {
     }
 }
 
-/// Cases that broke, and all that are in both runs.
 /// Cases that broke, and those they are a share of: also of those without a verdict, since what has failed is
 /// known at once and what may pass yet is not. None where nothing was compared.
 fn counted(totals: &Totals) -> (u64, u64) {
@@ -86,13 +92,18 @@ fn counted(totals: &Totals) -> (u64, u64) {
     (broke, if compared { cases } else { 0 })
 }
 
-fn regressed(broke: u64, cases: u64) -> String {
+fn regressed(totals: &Totals) -> String {
+    let (broke, cases) = counted(totals);
     let (share, of) = (
         figures::percent(broke, cases),
         figures::counted(cases, "case", "cases"),
     );
     let broke = figures::count(broke);
-    format!("{broke} of {of} ({share}) passed before but not now")
+    let flaky = match totals.flaky {
+        0 => String::new(),
+        flaky => format!(" ({} of them flaky)", figures::count(flaky)),
+    };
+    format!("{broke} of {of} ({share}) passed before but not now{flaky}")
 }
 
 #[cfg(test)]
@@ -110,6 +121,7 @@ mod tests {
         Totals {
             columns: columns.iter().map(sums).collect(),
             causes: Vec::new(),
+            flaky: 0,
             only_after: 3,
             repeats_after: 0,
             only_before: Vec::new(),
@@ -165,5 +177,8 @@ mod tests {
         let mut open = totals(&[(2, 2)]);
         open.columns[0].cases = 10;
         assert_eq!(counted(&open), (2, 10));
+        open.flaky = 1;
+        let told = "2 of 10 cases (20.0 %) passed before but not now (1 of them flaky)";
+        assert_eq!(regressed(&open), told);
     }
 }

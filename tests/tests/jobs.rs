@@ -30,8 +30,10 @@ fn thresholds_of_the_config_make_the_exit_code_and_are_told() {
     );
     assert_snapshot!("thresholds_that_hold", good.told());
     let bad = evaluated(
-        "thresholds: { passRate: 66, metrics: { tone: { min: 0.6 }, taste: { max: 1 } } }\n",
-        &["-o", "out.json"],
+        "  - { vars: { name: Dan }, assert: [{ type: contains, value: Dan, metric: taste }] }
+thresholds: { passRate: 66, metrics: { tone: { min: 0.6 }, taste: { max: 1 } } }
+",
+        &["-o", "out.json", "--filter-first-n", "3"],
     );
     assert_snapshot!("thresholds_that_do_not_hold", bad.told());
     assert_eq!(
@@ -64,7 +66,8 @@ fn the_flag_wins_over_the_config_and_the_config_over_the_environment() {
     let tone = "thresholds: { passRate: 0, metrics: { tone: 0.6 } }\n";
     of(tone, &[], "0").expect_code(100);
     of(tone, &["--min-metric", "tone=0.5"], "0").expect_code(0);
-    of(tone, &["--min-metric", "taste=0.5"], "0").expect_code(100);
+    let unknown = of(tone, &["--min-metric", "taste=0.5"], "0");
+    assert_snapshot!("a_metric_that_nothing_gives_is_refused", unknown.told());
     let refused = of(config, &["--min-pass-rate", "0.95"], "0");
     assert_snapshot!("a_share_is_no_percentage", refused.told());
 }

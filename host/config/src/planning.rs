@@ -37,6 +37,7 @@ use crate::read::node::Kind;
 use crate::scripts::{NoScripts, Scripts};
 
 mod before_all;
+mod metrics;
 mod together;
 mod unset;
 
@@ -201,11 +202,12 @@ impl Config {
         groups.warn_unused(findings);
         together::check_size(&tests, findings);
         let var_files = Arc::new(collector.into_files());
+        let given = metrics::of(&tests, catalog).filter(|_| asked.tasks.is_empty());
         let filters = self.filters(&ranked, findings);
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
         together::check(&chosen, self.overrides.requires_assertions, findings);
         let (env_reads, env_sources) = self.declared.env_reads();
-        Plan {
+        let plan = Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, findings),
             tags: tags(&roots, &ranked, &self.overrides, findings),
@@ -235,7 +237,9 @@ impl Config {
             code_places: books.code.places(),
             trust_requests: Vec::new(),
             filled_in: self.declared.secrets(),
-        }
+        };
+        metrics::check(&plan, given, &documents, findings);
+        plan
     }
 
     /// The tests of every config, or those that hooks made of them, and those of the tasks.

@@ -26,11 +26,20 @@ pub(crate) struct Asked {
 
 impl Left {
     pub(crate) fn of(site: &Site, run: &RunInfo) -> Result<Self, StoreError> {
-        let read = |text: &str| serde_json::from_str(text).unwrap_or_default();
-        Ok(Self {
-            summary: run.summary_json.as_deref().map(read).unwrap_or_default(),
-            options: read(&site.store.run_options(&run.id)?),
-        })
+        let summary = run.summary_json.as_deref().unwrap_or_default();
+        Ok(Self::read(summary, &site.store.run_options(&run.id)?))
+    }
+
+    pub(crate) fn read(summary: &str, options: &str) -> Self {
+        let [summary, options] =
+            [summary, options].map(|text| serde_json::from_str(text).unwrap_or_default());
+        Self { summary, options }
+    }
+
+    /// With how many requests in flight a lane's server began to queue, if it did.
+    pub(crate) fn knee(&self, lane: &str) -> Option<u64> {
+        let mut lanes = self.summary["lanes"].as_array()?.iter();
+        lanes.find(|it| it["lane"] == lane)?["inFlightAtKnee"].as_u64()
     }
 
     pub(crate) fn duration(&self) -> Option<Duration> {

@@ -172,7 +172,7 @@ fn growing(at: &str) -> Markup {
 /// How the lanes stand, where the script changes them while the run goes on; or how they stood.
 pub(super) fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     let moments = site.store.lane_moments(&run.id)?;
-    let charts = lanes::charts(&moments, is_running(run));
+    let charts = lanes::charts(&moments, &Left::of(site, run)?, is_running(run));
     Ok(html! {
         @if is_running(run) { section.over-time aria-label="Lanes over time" { h2 { "Lanes over time" } div #lanes { (charts) } } }
         @else if !moments.is_empty() {

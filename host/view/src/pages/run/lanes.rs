@@ -13,6 +13,7 @@ use runner_store::{LaneMoment, LaneSample};
 use runner_telling::figures;
 
 use super::line;
+use crate::left::Left;
 
 /// The size of a chart as it is drawn; on the page it is leveled.
 const WIDE: f64 = 600.0;
@@ -39,19 +40,19 @@ struct Course {
     refused: Vec<Level>,
 }
 
-/// The charts, and while the run `goes_on` how the lanes stand; nothing where no lane was ever seen.
-pub(crate) fn charts(moments: &[LaneMoment], goes_on: bool) -> Markup {
+/// The charts, what the summary that the run left says of them, and while the run `goes_on` how the lanes stand; nothing where no lane was ever seen.
+pub(crate) fn charts(moments: &[LaneMoment], left: &Left, goes_on: bool) -> Markup {
     let Some(end) = moments.last().map(|last| last.at_ms) else {
         return html! {};
     };
     let courses = courses(moments);
     html! {
-        div.lanes { @for course in &courses { (figure(course, end)) } }
+        div.lanes { @for course in &courses { (figure(course, end, left.knee(&course.lane))) } }
         @if goes_on { div.scroll tabindex="0" role="region" aria-label="Lanes at the last sample" { (table(&courses)) } }
     }
 }
 
-fn figure(course: &Course, end: u64) -> Markup {
+fn figure(course: &Course, end: u64, knee: Option<u64>) -> Markup {
     let (flight, allowed) = (most(&course.in_flight), most(&course.allowed));
     let (waiting, refused) = (most(&course.waiting), sum(&course.refused));
     // What is allowed may be far more than is ever used: then its line lies at the upper edge.
@@ -61,6 +62,8 @@ fn figure(course: &Course, end: u64) -> Markup {
     html! {
         figure.lane {
             figcaption { (name) }
+            @if let Some(why) = why_waited(course) { p.hint { (why) } }
+            @if let Some(knee) = knee { p.hint { "Answers came no faster with more than " (count(knee)) " at once." } }
             (band("In flight", &format!("{} at most, of {} allowed (dashed)", count(flight), count(allowed)), &name, &html! {
                 path.flight d=(area(&course.in_flight, end, top)) {}
                 path.allowed d=(outline(&course.allowed, end, top)) {}
@@ -73,6 +76,41 @@ fn figure(course: &Course, end: u64) -> Markup {
             })) } @else { p.band { span { "Refused" } small { "never" } } }
             p.times aria-hidden="true" { span { "0 s" } span { (lasted(end)) } }
         }
+    }
+}
+
+/// How much of the time requests waited, and for what, as far as the samples show it.
+fn why_waited(course: &Course) -> Option<String> {
+    let lasted = |it: &Level| it.to.saturating_sub(it.from);
+    let all: u64 = course.waiting.iter().map(lasted).sum();
+    let levels = course
+        .waiting
+        .iter()
+        .zip(&course.in_flight)
+        .zip(&course.allowed);
+    let (mut full, mut held) = (0, 0);
+    for ((waiting, in_flight), allowed) in levels.filter(|it| it.0.0.value > 0) {
+        let is_full = in_flight.value >= allowed.value;
+        *(if is_full { &mut full } else { &mut held }) += lasted(waiting);
+    }
+    let share = |part| figures::percent(part, all);
+    let for_places = "as many were in flight as were allowed";
+    let for_limits = "a limit, the pace or a pause held them back";
+    match (full, held) {
+        (0, 0) => None,
+        (full, 0) => Some(format!(
+            "Requests waited {} of the time, since {for_places}.",
+            share(full)
+        )),
+        (0, held) => Some(format!(
+            "Requests waited {} of the time, since {for_limits}.",
+            share(held)
+        )),
+        (full, held) => Some(format!(
+            "Requests waited {} of the time, since {for_places}, and {}, since {for_limits}.",
+            share(full),
+            share(held)
+        )),
     }
 }
 
@@ -238,7 +276,16 @@ fn drawn(levels: &[Level], end: u64, top: u64, is_area: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn left() -> Left {
+        Left::read(
+            &json!({ "lanes": [{ "lane": "a", "inFlightAtKnee": 2 }] }).to_string(),
+            "",
+        )
+    }
 
     fn moment(at_ms: u64, in_flight: u32, refused: u64) -> LaneMoment {
         let sample = LaneSample {
@@ -280,17 +327,42 @@ mod tests {
         let course = courses(&moments).remove(0);
         let values: Vec<u64> = course.refused.iter().map(|it| it.value).collect();
         assert_eq!(values, [2, 0, 3, 1]);
-        let page = charts(&moments, true).0;
+        let page = charts(&moments, &left(), true).0;
         assert!(page.contains("6 in all"), "{page}");
+        assert!(
+            page.contains("no faster with more than 2 at once"),
+            "{page}"
+        );
         assert!(page.contains("<small>never</small>"), "{page}");
+    }
+
+    #[test]
+    fn why_requests_waited_is_read_off_what_was_allowed() {
+        let waits = |waiting: &[u64], in_flight: [u32; 2]| {
+            let moments = waiting.iter().enumerate().map(|(at, waiting)| {
+                let mut moment = moment(at as u64 * 1000 + 1000, in_flight[at % 2], 0);
+                moment.lanes[0].waiting = *waiting;
+                moment
+            });
+            why_waited(&courses(&moments.collect::<Vec<_>>())[0])
+        };
+        assert_eq!(waits(&[0, 0], [4, 4]), None);
+        let told = waits(&[3, 0], [4, 4]).expect("one waited");
+        assert_eq!(
+            told,
+            "Requests waited 50.0 % of the time, since as many were in flight as were allowed."
+        );
+        let told = waits(&[3, 3, 0, 0], [4, 1]).expect("some waited");
+        assert!(told.contains("25.0 % of the time, since as many"), "{told}");
+        assert!(told.ends_with("and 25.0 %, since a limit, the pace or a pause held them back."));
     }
 
     #[test]
     fn names_are_texts_and_no_lane_is_no_chart() {
         let mut moment = moment(1000, 1, 0);
         moment.lanes[0].lane = "</title><script>x".to_owned();
-        let page = charts(&[moment], true).0;
+        let page = charts(&[moment], &left(), true).0;
         assert!(!page.contains("<script>") && page.contains("&lt;script&gt;"));
-        assert_eq!(charts(&[], true).0, "");
+        assert_eq!(charts(&[], &left(), true).0, "");
     }
 }

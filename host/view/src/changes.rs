@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use runner_telling::visible;
 use serde_json::{Map, Value, json};
 
-use crate::pairing::Names;
+use crate::pairing::{self, Names};
 
 /// Changes that are kept and told.
 pub const MOST_CHANGES: usize = 1_000;
@@ -32,7 +32,7 @@ pub struct ComparedColumn<'a> {
 /// Something that is not the same in both runs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Change<'a> {
-    /// `column`, `prompt`, `provider`, `plugin`, `grader`.
+    /// `column`, `prompt`, `provider`, `plugin`, `grader`; `assertion`, `test`.
     pub of: &'static str,
     /// Whose.
     pub name: String,
@@ -43,7 +43,12 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    fn new(of: &'static str, name: impl Into<String>, before: Value, after: Value) -> Self {
+    pub(crate) fn new(
+        of: &'static str,
+        name: impl Into<String>,
+        before: Value,
+        after: Value,
+    ) -> Self {
         Self {
             of,
             name: name.into(),
@@ -218,9 +223,22 @@ impl<'a> Changes<'a> {
         if !is_new {
             return ControlFlow::Continue(());
         }
-        let of = |list: &Providers<'a>, name: &str| list.get(name).copied().unwrap_or(&NOTHING);
+        let of = |list: &Providers<'a>, name: &str| list.get(name).cloned().unwrap_or_default();
         let (old, new) = (of(old, earlier), of(new, later));
-        differences(old, new, &mut vec![later], &mut |change| self.add(change))
+        // Of several of one name those that did not change pair first.
+        let texts = |all: &[&Map<String, Value>]| -> Vec<String> {
+            all.iter().map(|it| json!(it).to_string()).collect()
+        };
+        let rules: [fn(&String) -> String; 2] = [Clone::clone, |_| String::new()];
+        let partners = pairing::paired(&texts(&old), &texts(&new), &rules);
+        let pairs = new.iter().zip(&partners);
+        let pairs = pairs.map(|(is, at)| (at.map_or(&*NOTHING, |at| old[at]), *is));
+        let gone = (0..old.len()).filter(|at| !partners.contains(&Some(*at)));
+        let gone = gone.map(|at| (old[at], &*NOTHING));
+        for (was, is) in pairs.chain(gone) {
+            differences(was, is, &mut vec![later], &mut |change| self.add(change))?;
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -233,7 +251,7 @@ fn name(column: &ComparedColumn<'_>) -> String {
 }
 
 /// The entries of a config by their labels, or else ids.
-type Providers<'a> = HashMap<&'a str, &'a Map<String, Value>>;
+type Providers<'a> = HashMap<&'a str, Vec<&'a Map<String, Value>>>;
 
 static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
@@ -257,8 +275,11 @@ fn providers(config: &Value) -> Providers<'_> {
         let label = knobs.get("label").and_then(Value::as_str);
         Some((label.unwrap_or(id), knobs))
     };
-    // The first one of a name is it.
-    entries.iter().rev().filter_map(entry).collect()
+    let mut providers = Providers::new();
+    for (name, knobs) in entries.iter().filter_map(entry) {
+        providers.entry(name).or_default().push(knobs);
+    }
+    providers
 }
 
 /// Tells each place where two maps differ, by its path, which begins with the provider; its label,
@@ -367,6 +388,27 @@ mod tests {
             (&json!(0), &json!(1))
         );
         assert_eq!(Changes::between(&before, &before, &[Some(0)]).told, []);
+    }
+
+    #[test]
+    fn of_providers_of_one_name_those_that_stayed_are_no_change() {
+        let config = |temperatures: &[u64]| {
+            let of = |it: &u64| json!({ "id": "m", "config": { "temperature": it } });
+            json!({ "providers": temperatures.iter().map(of).collect::<Value>() })
+        };
+        let told = |was: &[u64], is: &[u64]| {
+            let (was, is) = (config(was), config(is));
+            let head = |config| ComparedRun {
+                columns: vec![column("m", "p", "Hi")],
+                config,
+                plugins: Value::Null,
+            };
+            let found = Changes::between(&head(&was), &head(&is), &[Some(0)]).told;
+            let told = found.iter().map(|it| format!("{} {}", it.before, it.after));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[0, 1], &[1, 0]), [""; 0]);
+        assert_eq!(told(&[0, 1], &[1, 2]), ["0 2"]);
     }
 
     #[test]

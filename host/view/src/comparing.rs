@@ -14,6 +14,9 @@ use crate::significance::Pairs;
 use crate::significance::means::Means;
 use crate::significance::rate::PassRate;
 
+/// Cases that are kept of those which are tested otherwise.
+const MOST_EDITED: usize = 200;
+
 mod by_test;
 pub(crate) mod measures;
 
@@ -102,6 +105,8 @@ pub(crate) struct Comparison {
     pub(crate) only_after: u64,
     /// Cases that are tested otherwise than before.
     pub(crate) tested: u64,
+    /// The first of them: pair of columns, and places before and after.
+    pub(crate) edited: Vec<(usize, u32, u32)>,
     /// Of all pairs of columns together, by test.
     pub(crate) rate: PassRate,
     means: [Means; 3],
@@ -299,7 +304,13 @@ impl Comparison {
             after: after.test,
             first: after.first,
         };
-        self.tested += u64::from(before.tested != after.tested);
+        if before.tested != after.tested {
+            self.tested += 1;
+            if self.edited.len() < MOST_EDITED {
+                self.edited
+                    .push((after.pair as usize, before.test, after.test));
+            }
+        }
         let is_flaky = before.repeats.is_some() || after.repeats.is_some();
         let kind = match (passed(before), passed(after)) {
             (true, false) | (false, true) if !are_open && is_flaky => Kind::Flaky,

@@ -25,6 +25,7 @@ mod assets;
 pub mod changes;
 mod comparing;
 mod door;
+pub mod edits;
 mod facts;
 mod folder;
 mod leads;

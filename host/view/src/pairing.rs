@@ -61,7 +61,11 @@ pub fn cases(before: &[CaseKey], after: &[CaseKey]) -> Vec<Option<usize>> {
 }
 
 /// For each later item the first earlier one that is free and has as much in common, by the rules in their order.
-fn paired<T, K: Eq + Hash>(before: &[T], after: &[T], rules: &[fn(&T) -> K]) -> Vec<Option<usize>> {
+pub(crate) fn paired<T, K: Eq + Hash>(
+    before: &[T],
+    after: &[T],
+    rules: &[fn(&T) -> K],
+) -> Vec<Option<usize>> {
     let mut partners = vec![None; after.len()];
     let mut taken = vec![false; before.len()];
     for part in rules {

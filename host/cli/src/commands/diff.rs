@@ -10,7 +10,8 @@ use std::io::Write;
 use anyhow::Context as _;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::{Row, Store, StoreError};
-use runner_view::changes::{Changes, ComparedColumn, ComparedRun};
+use runner_view::changes::{Change, Changes, ComparedColumn, ComparedRun};
+use runner_view::edits;
 use runner_view::pairing::{self, Names};
 use serde_json::{Value, json};
 
@@ -25,14 +26,19 @@ use crate::verdict::Policy;
 
 mod cases;
 mod gate;
+mod metrics;
 mod sums;
 mod told;
 mod words;
 
 use cases::{Ended, Index, Kind};
 use gate::Gate;
+use metrics::Metrics;
 use sums::Sums;
 
+/// Edits of assertions that are told, and cases that are read for them.
+const MOST_EDITS: usize = 20;
+const MOST_EDITED: u64 = 200;
 /// Cases that broke, in a summary.
 const MOST_EXAMPLES: usize = 10;
 
@@ -152,6 +158,9 @@ struct Totals {
     columns: Vec<Sums>,
     /// Cases whose prompt, plugin, assertions or config changed, by that word.
     causes: Vec<(&'static str, u64)>,
+    /// What was edited in how cases are tested, each thing once.
+    edits: Vec<Change<'static>>,
+    metrics: Metrics,
     /// Cases that passed before but not now whose repeats within one of the runs went both ways.
     flaky: u64,
     only_after: u64,
@@ -164,6 +173,36 @@ impl Totals {
     /// Cases of the earlier run that the later one has not, but for repeats of those it has.
     fn gone(&self) -> u64 {
         self.only_before.iter().filter(|it| !it.is_repeat).count() as u64
+    }
+
+    fn new(columns: usize) -> Self {
+        Self {
+            columns: vec![Sums::default(); columns],
+            causes: ["prompt", "plugin", "grader", "config"]
+                .map(|word| (word, 0))
+                .into(),
+            edits: Vec::new(),
+            metrics: Metrics::default(),
+            flaky: 0,
+            only_after: 0,
+            repeats_after: 0,
+            only_before: Vec::new(),
+        }
+    }
+
+    /// Counts why cases may have ended differently.
+    fn add_causes(&mut self, causes: &[&'static str]) {
+        for (word, count) in &mut self.causes {
+            *count += u64::from(causes.contains(word));
+        }
+    }
+
+    /// Cases that were tested otherwise.
+    fn edited(&self) -> u64 {
+        self.causes
+            .iter()
+            .find(|it| it.0 == "grader")
+            .map_or(0, |it| it.1)
     }
 
     /// Cases of one run only that repeat a test: the other run, which repeated it less often, has nothing that they are
@@ -231,9 +270,11 @@ impl<'a> Comparison<'a> {
         mut see: impl FnMut(&Compared<'_>) -> anyhow::Result<()>,
     ) -> anyhow::Result<Totals> {
         let mut index = Index::default();
+        let mut totals = Totals::new(self.after.columns.len());
         for row in self.store.rows(&self.before.info.id)? {
             let (record, ended) = read(&row?)?;
             if self.is_chosen(0, record.prompt_idx as usize) {
+                totals.metrics.note(&record);
                 index.add(&record, ended);
             }
         }
@@ -248,16 +289,6 @@ impl<'a> Comparison<'a> {
             }
         }
         index.ready();
-        let mut totals = Totals {
-            columns: vec![Sums::default(); self.after.columns.len()],
-            causes: ["prompt", "plugin", "grader", "config"]
-                .map(|word| (word, 0))
-                .into(),
-            flaky: 0,
-            only_after: 0,
-            repeats_after: 0,
-            only_before: Vec::new(),
-        };
         for row in self.store.rows(&self.after.info.id)? {
             let (record, after) = read(&row?)?;
             let column = record.prompt_idx as usize;
@@ -273,9 +304,11 @@ impl<'a> Comparison<'a> {
             let kind = Kind::of(before, &after, index.is_flaky(before, &after));
             totals.flaky += u64::from(kind == Kind::Flaky && before.outcome == Outcome::Passed);
             let causes = cases::causes(before, &after);
-            for (word, count) in &mut totals.causes {
-                *count += u64::from(causes.contains(word));
+            totals.add_causes(&causes);
+            if causes.contains(&"grader") {
+                self.note_edits(&mut totals, before, &record)?;
             }
+            totals.metrics.add(before, &record);
             if let Some(sums) = totals.columns.get_mut(column) {
                 sums.add(before, &after);
             }
@@ -289,6 +322,31 @@ impl<'a> Comparison<'a> {
         }
         totals.only_before = index.rest();
         Ok(totals)
+    }
+}
+
+impl Comparison<'_> {
+    /// Notes what was edited in how a case is tested, while there are few.
+    fn note_edits(
+        &self,
+        totals: &mut Totals,
+        before: &Ended,
+        after: &CaseRecord,
+    ) -> anyhow::Result<()> {
+        if totals.edits.len() >= MOST_EDITS || totals.edited() > MOST_EDITED {
+            return Ok(());
+        }
+        let mut earlier = self
+            .before
+            .cases(before.test_idx, Some(before.prompt_idx))?;
+        if let Some(before) = earlier.next().transpose()? {
+            for edit in edits::of_test(&before.test_case, &after.test_case) {
+                if !totals.edits.contains(&edit) {
+                    totals.edits.push(edit);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -364,6 +422,7 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<Tota
             json["prompt"] = json!(column.label);
             json["before"] = json!(comparison.partners[idx]);
             json["after"] = json!(idx);
+            json["metrics"] = totals.metrics.json(idx);
             json
         })
         .collect();
@@ -371,10 +430,11 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<Tota
     let causes: serde_json::Map<String, Value> = causes
         .map(|(word, count)| ((*word).to_owned(), json!(count)))
         .collect();
+    let edits: Value = totals.edits.iter().map(Change::json).collect();
     let only_before: Value = totals.only_before.iter().map(Ended::json).collect();
     write!(
         out,
-        "\n],\n\"casesWithChanged\":{},\n\"columns\":{columns},\n\"onlyBefore\":{only_before},\n\"onlyAfter\":{}",
+        "\n],\n\"casesWithChanged\":{},\n\"testsChanged\":{edits},\n\"columns\":{columns},\n\"onlyBefore\":{only_before},\n\"onlyAfter\":{}",
         Value::Object(causes),
         totals.only_after
     )?;

@@ -120,11 +120,8 @@ mod tests {
         };
         Totals {
             columns: columns.iter().map(sums).collect(),
-            causes: Vec::new(),
-            flaky: 0,
             only_after: 3,
-            repeats_after: 0,
-            only_before: Vec::new(),
+            ..Totals::new(0)
         }
     }
 

@@ -19,6 +19,8 @@ use crate::visible;
 /// Less than this the same answer takes more or less time from day to day, in milliseconds.
 const LATENCY_MS: u64 = 100;
 
+/// Lines of metrics.
+const MOST_METRICS: usize = 40;
 /// Characters of a name, a value, a reason.
 const NAME_CHARS: usize = 90;
 const VALUE_CHARS: usize = 60;
@@ -54,6 +56,7 @@ pub(super) fn text(
     text.push_str(&changes(&comparison.changes, &totals));
     text.push('\n');
     text.push_str(&columns(comparison, &totals, width));
+    text.push_str(&metrics(comparison, &totals, width));
     text.push_str(&left_out(&totals));
     text.push_str(&repeats(&totals));
     text.push_str(&significance(&totals));
@@ -153,7 +156,7 @@ fn answers(comparison: &Comparison<'_>, case: &Compared<'_>) -> anyhow::Result<S
 
 fn changes(changes: &Changes<'_>, totals: &Totals) -> String {
     let mut text = String::new();
-    for change in &changes.told {
+    for change in changes.told.iter().chain(&totals.edits) {
         let Change {
             of,
             name,
@@ -262,6 +265,48 @@ fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
         })
         .collect();
     listing::render(&headings, &rows, width)
+}
+
+/// What each metric came to before and after; nothing where there are none.
+fn metrics(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
+    let columns = 0..totals.columns.len();
+    let rows = columns.flat_map(|idx| {
+        totals.metrics.of(idx).map(move |(name, cases, [was, is])| {
+            let name = visible::cut(name, NAME_CHARS);
+            vec![
+                column_name(comparison.after, idx),
+                visible::line(&name).into_owned(),
+                figures::count(cases),
+                if was == is {
+                    format!("{was:.2}")
+                } else {
+                    scores(was, is)
+                },
+                format!("{:+.2}", is - was),
+            ]
+        })
+    });
+    let mut rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    for row in &mut rows {
+        row[0] = visible::line(&row[0]).into_owned();
+    }
+    let left = rows.len().saturating_sub(MOST_METRICS);
+    rows.truncate(MOST_METRICS);
+    let headings = [
+        ("column", Side::Left),
+        ("metric", Side::Left),
+        ("cases", Side::Right),
+        ("mean", Side::Right),
+        ("change", Side::Right),
+    ];
+    let mut text = format!("\n{}", listing::render(&headings, &rows, width));
+    if left > 0 {
+        let _ = writeln!(text, "… {} more: --json", figures::count(left as u64));
+    }
+    text
 }
 
 /// How many cases have no verdict to compare, and how many no latency.

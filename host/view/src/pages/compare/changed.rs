@@ -10,8 +10,9 @@ use super::sides::names;
 use super::{Sides, words};
 use crate::changes::{Change, Changes, ComparedColumn, ComparedRun};
 use crate::comparing::Comparison;
+use crate::edits;
 use crate::pairing;
-use crate::record::text_of;
+use crate::record::{Record, text_of};
 use crate::site::{Column, Site};
 
 /// Changes that are shown.
@@ -36,6 +37,7 @@ pub(super) fn section(
     let (earlier, later) = (asked(&sides.old, &was, &old), asked(&sides.new, &is, &new));
     let changes = Changes::between(&earlier, &later, &partners);
     let more = changes.told.len().saturating_sub(MOST);
+    let edits = edited(site, sides, comparison)?;
     Ok(html! {
         section.changed aria-label="What changed" {
             h2 { "What changed" }
@@ -43,6 +45,7 @@ pub(super) fn section(
             @if more > 0 || changes.are_more {
                 p.hint { "And others: " code { "runner diff " (line(&sides.before.id)) " " (line(&sides.after.id)) } }
             }
+            @for edit in &edits { (told(edit)) }
             @if comparison.tested > 0 { p { (figures::counted(comparison.tested, "case has", "cases have")) " other assertions or options." } }
             @if changes.told.is_empty() && comparison.tested == 0 {
                 @let tests = if comparison.only_before + comparison.only_after > 0 { "the tests that are in both" } else { "tests" };
@@ -50,6 +53,33 @@ pub(super) fn section(
             }
         }
     })
+}
+
+/// What was edited in how cases are tested, each thing once.
+fn edited(
+    site: &Site,
+    sides: &Sides,
+    comparison: &Comparison,
+) -> Result<Vec<Change<'static>>, StoreError> {
+    let old = site.store.rows_by_key(&sides.before.id)?;
+    let new = site.store.rows_by_key(&sides.after.id)?;
+    let mut edits = Vec::new();
+    for (pair, before, after) in &comparison.edited {
+        let (left, right) = sides.columns[*pair];
+        let (Some(was), Some(is)) = (old.row(*before, left)?, new.row(*after, right)?) else {
+            continue;
+        };
+        let [was, is] = [was, is].map(|row| Record::read(&row.record_json).test_case);
+        for edit in edits::of_test(&was, &is) {
+            if !edits.contains(&edit) {
+                edits.push(edit);
+            }
+        }
+        if edits.len() >= MOST {
+            break;
+        }
+    }
+    Ok(edits)
 }
 
 fn read(json: &str) -> Value {

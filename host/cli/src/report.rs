@@ -51,15 +51,9 @@ pub(crate) fn render(
     repeats(&mut text, &summary.repeats);
     named(&mut text, summary, width);
     held(&mut text, &thresholds::checks(summary));
-    causes(
-        &mut text,
-        "Failed assertions",
-        findings.failures(),
-        TOP_FAILURES,
-    );
-    causes(&mut text, "Errors", findings.errors(), TOP_ERRORS);
-    let why = [ending(summary), out_of_budget(summary), for_people(summary)];
-    for ending in why.into_iter().flatten() {
+    why(&mut text, findings);
+    let endings = [ending(summary), out_of_budget(summary), for_people(summary)];
+    for ending in endings.into_iter().flatten() {
         let _ = writeln!(text, "\n{ending}");
     }
     let Some(verdict) = verdict else { return text };
@@ -69,6 +63,21 @@ pub(crate) fn render(
         let _ = writeln!(text, "Exit code {}: {reason}", verdict.code);
     }
     text
+}
+
+/// What a summary says of one column: its sums, and why its cases, which alone are in the findings, did not pass.
+pub(crate) fn of_column(summary: &Summary, findings: &Findings, column: u32, width: u16) -> String {
+    let (headings, mut rows) = sums(summary);
+    let row = rows.swap_remove(column as usize);
+    let mut text = listing::render(&headings, &[row], width);
+    why(&mut text, findings);
+    text
+}
+
+/// Prints why cases did not pass.
+fn why(text: &mut String, findings: &Findings) {
+    causes(text, "Failed assertions", findings.failures(), TOP_FAILURES);
+    causes(text, "Errors", findings.errors(), TOP_ERRORS);
 }
 
 /// A figure per column of the results.

@@ -100,7 +100,8 @@
     const page = Math.min(now.page, pages - 1);
     const rows = found.slice(page * TESTS, (page + 1) * TESTS);
     by("tests").replaceChildren(...rows.map((row) => drawRow(row, now)));
-    by("count").textContent = count(found.length) + " of " + count(of) + " tests" + (leftOut ? "; not all are on this page" : "");
+    const shown = pages > 1 ? "; " + count(rows.length) + " on this page" : "";
+    by("count").textContent = count(found.length) + " of " + count(of) + " tests" + shown + (leftOut ? "; not all are in this report" : "");
     const ways = [];
     if (page > 0) ways.push(link("prev", "Previous", { ...now, page: page - 1 }));
     if (page + 1 < pages) ways.push(link("next", "Next", { ...now, page: page + 1 }));

@@ -74,9 +74,11 @@ fn overview(
     let found = arguments.grep.as_ref().map(|text| grep(run, text));
     let found = found.transpose()?;
     let is_shown = |record: &CaseRecord| {
-        found
-            .as_ref()
-            .is_none_or(|it| it.contains(&record.test_idx))
+        let is_found = |it: &HashSet<u32>| it.contains(&record.test_idx);
+        found.as_ref().is_none_or(is_found)
+            && arguments
+                .column
+                .is_none_or(|only| only == record.prompt_idx)
     };
     let summary = run.sum_up(|record| {
         if is_shown(record) {
@@ -95,13 +97,16 @@ fn overview(
     let mut text = head(run, zone);
     text.push_str(&table::render(&findings, &run.heads(), &view));
     text.push('\n');
-    match (&found, &arguments.grep) {
+    match (&found, &arguments.grep, arguments.column) {
         // The sums are of all tests, and would not be of what is above them.
-        (Some(found), Some(wanted)) => {
+        (Some(found), Some(wanted), _) => {
             let tests = figures::counted(found.len() as u64, "test has", "tests have");
             let wanted = visible::cut(wanted, 60).into_owned();
             let wanted = visible::line(&wanted);
             text.extend([&*tests, " \"", &*wanted, "\" in it.\n"]);
+        }
+        (_, _, Some(column)) => {
+            text.push_str(&report::of_column(&summary, &findings, column, width));
         }
         _ => text.push_str(&report::render(&summary, &findings, None, width)),
     }
@@ -291,6 +296,14 @@ Interrupted: 1 case was not run. To go on: runner eval --resume run-1
         );
         let text = overview(&arguments(), &run, TERMINAL, &TimeZone::UTC)?;
         assert!(text.contains("│ 1 ┆ user 1 ┆"), "{text}");
+        let column = Show {
+            column: Some(0),
+            ..arguments()
+        };
+        let text = overview(&column, &run, TERMINAL, &TimeZone::UTC)?;
+        let last = "\n\ncolumn               pass rate  passed  failed  errors  latency p50     p95  tokens       cost\n\
+                    (0) model-0 · Hello          –       2       0       0       100 ms  101 ms      30  $0.002000\n";
+        assert!(text.ends_with(last) && !text.contains("model-1"), "{text}");
         let found = Show {
             grep: Some("GOT NO".to_owned()),
             ..arguments()

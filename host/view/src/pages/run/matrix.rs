@@ -86,6 +86,7 @@ pub(super) fn render(
         }
         p.hint { "Tests and columns are counted from 0" @if has_repeats { ", each repeat of a test for itself" } "." }
         @if of > COLUMNS { p.hint { "The first " (COLUMNS) " of " (of) " columns; hide some to see others." } }
+        @if page.earlier || page.later { p.hint.printed { (figures::counted(page.tests.len() as u64, "test is", "tests are")) " printed, which are those of this page; other pages have the others." } }
         (ways(&page, &at, address))
     })
 }

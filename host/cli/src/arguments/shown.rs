@@ -87,7 +87,7 @@ pub(crate) struct Show {
     /// Show only this column (its number in the table's head)
     #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(crate) column: Option<u32>,
-    /// Show only tests that have TEXT in the description, variables, an answer or a reason; upper and lower case are the same
+    /// Show only tests that have TEXT in the description, variables, prompt, metadata, an answer or a reason; upper and lower case are the same
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["json", "test"])]
     pub(crate) grep: Option<String>,
     /// Show the metrics of each column instead of the table: the means of named scores, and derived ones

@@ -117,10 +117,13 @@ fn overview(
 fn grep(run: &StoredRun, text: &str) -> anyhow::Result<HashSet<u32>> {
     let wanted = text.to_lowercase();
     let has = |text: &str| text.to_lowercase().contains(&wanted);
+    let has_value = |value: &Value| has(&text_of(value));
     let mut found = HashSet::new();
     run.sum_up(|record| {
         let description = record.description();
         let answer = record.response.as_ref().map(|it| text_of(&it.output));
+        let response = record.response.as_ref();
+        let reasoning = response.and_then(|it| it.reasoning.as_deref());
         let grading = record.grading_result.iter();
         let mut components = grading.flat_map(|grading| &grading.component_results);
         if description.is_some_and(has)
@@ -128,9 +131,14 @@ fn grep(run: &StoredRun, text: &str) -> anyhow::Result<HashSet<u32>> {
             || record
                 .vars
                 .iter()
-                .any(|(name, value)| has(name) || has(&text_of(value)))
+                .any(|(name, value)| has(name) || has_value(value))
             || record.conclusion.error().is_some_and(has)
-            || components.any(|component| has(&component.reason))
+            || components.any(|component| {
+                has(&component.reason) || component.assertion.get("metric").is_some_and(has_value)
+            })
+            || has(&record.prompt.raw)
+            || reasoning.is_some_and(has)
+            || record.metadata.values().any(has_value)
         {
             found.insert(record.test_idx);
         }

@@ -115,9 +115,8 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// Makes a place for a value.
-    /// That a person said this.
-    fn said(&mut self, term: &str) -> String {
+    /// That a text has a term in it, in capitals or not.
+    fn has(&mut self, text: &str, term: &str) -> String {
         let mut like = String::from("%");
         for sign in term.chars() {
             if matches!(sign, '%' | '_' | '\\') {
@@ -126,9 +125,10 @@ impl Question {
             like.push(sign);
         }
         let like = self.value(like + "%");
-        format!("ifnull(label, '') || ' ' || ifnull(comment, '') LIKE {like} ESCAPE '\\'")
+        format!("{text} LIKE {like} ESCAPE '\\'")
     }
 
+    /// Makes a place for a value.
     fn value(&mut self, value: impl Into<Value>) -> String {
         self.values.push(value.into());
         format!("?{}", self.values.len())
@@ -258,13 +258,19 @@ impl Question {
         }
         if let Some(words) = wanted.text.as_deref().and_then(match_of) {
             let words = self.value(words);
-            let said = wanted.text.as_deref().unwrap_or_default();
-            let said: Vec<String> = terms(said)
-                .iter()
-                .map(|(term, _)| self.said(term))
+            let terms = terms(wanted.text.as_deref().unwrap_or_default());
+            let said = "ifnull(label, '') || ' ' || ifnull(comment, '')";
+            let said: Vec<String> = terms.iter().map(|(term, _)| self.has(said, term)).collect();
+            // The index knows letters and figures; other signs are looked for in what it finds.
+            let signs = terms.iter().filter(|(term, is_phrase)| {
+                !is_phrase && term.contains(|sign: char| !sign.is_alphanumeric())
+            });
+            let json = "(SELECT json FROM records WHERE key = words.rowid)";
+            let signs: String = signs
+                .map(|(term, _)| format!(" AND {}", self.has(json, &term.replace('\\', "\\\\"))))
                 .collect();
             among(format!(
-                "SELECT rowid FROM lookup.words WHERE words MATCH {words} UNION \
+                "SELECT rowid FROM lookup.words WHERE words MATCH {words}{signs} UNION \
                  SELECT record FROM rows JOIN annotations USING (run, row_id) WHERE run = ?1 AND {}",
                 said.join(" AND ")
             ));

@@ -16,7 +16,8 @@ fn rows() -> Vec<Row> {
         for column in 0..2 {
             let mut row = row(test, column);
             row.latency_ms = Some(u64::from((test * 7) % 10 + column * 100));
-            row.record_json = format!("{{\"n\":{test},\"column\":{column}}}");
+            let code = code(test);
+            row.record_json = format!(r#"{{"n":{test},"column":{column},"code":"{code}"}}"#);
             rows.push(row);
         }
     }
@@ -44,6 +45,10 @@ fn found(fresh: &Fresh, wanted: &Wanted) -> Vec<u32> {
     tests
 }
 
+fn code(test: u32) -> &'static str {
+    if test == 3 { "C++" } else { "C#" }
+}
+
 /// What the records of these tests say.
 fn facts(json: &str) -> Facts {
     let number = |name: &str| -> u64 {
@@ -56,7 +61,10 @@ fn facts(json: &str) -> Facts {
     };
     let (test, column) = (number("n"), number("column"));
     Facts {
-        text: format!("Grüße an Kunde{test}, refund policy {column}"),
+        text: format!(
+            "Grüße an Kunde{test}, refund policy {column} {}",
+            code(test as u32)
+        ),
         error: (test == 5 && column == 0).then(|| "timeout".to_owned()),
         content: test,
         file: 0,
@@ -201,6 +209,9 @@ fn what_only_records_say_is_looked_up() {
     assert_eq!(catch_up(&fresh), 0, "nothing is read twice");
     let any = Wanted::default();
     assert_eq!(found(&fresh, &text("kunde7")), [7]);
+    assert_eq!(found(&fresh, &text("c++")), [3]);
+    assert_eq!(found(&fresh, &text("c# kunde3")), []);
+    assert_eq!(found(&fresh, &text("c")).len(), 10);
     assert_eq!(
         found(&fresh, &text("gruße refund")),
         (0..10).collect::<Vec<_>>()

@@ -62,7 +62,7 @@ pub(super) fn form(at: &str, address: &Address, columns: &[Column], offered: &Of
     let numbered = names.iter().zip(0_u32..);
     html! {
         form.filters #find action={ (at) "#find" } role="search" {
-            label.wide { span { "Search" } input #search type="search" name="q" value=(wanted.text.as_deref().unwrap_or_default()) placeholder="answers, variables, reasons (press /)"; }
+            label.wide { span { "Search" } input #search type="search" name="q" value=(wanted.text.as_deref().unwrap_or_default()) placeholder="words or their beginnings (press /)"; }
             fieldset {
                 legend { "Verdict" }
                 @for outcome in Outcome::ALL {

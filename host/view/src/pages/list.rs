@@ -114,6 +114,8 @@ fn row(listed: &Listed, is_ticked: bool) -> Markup {
     } = listed;
     let share = |part: u64| part as f64 / (*total).max(1) as f64;
     let rate = figures::percent(*passed, *total);
+    let not_held = asked.iter().filter(|it| !it.holds);
+    let told: Vec<&str> = not_held.map(|it| &*it.told).collect();
     let shares = [
         (share(*passed), "pass"),
         (share(*failed), "fail"),
@@ -136,7 +138,7 @@ fn row(listed: &Listed, is_ticked: bool) -> Markup {
             td { (when(run.created_at_ms)) }
             td {
                 (state(run))
-                @for asked in asked.iter().filter(|it| !it.holds) { " " span.pill.bad { (asked.told) } }
+                @if !told.is_empty() { " " span.pill.bad title=(told.join("\n")) { (figures::counted(told.len() as u64, "threshold", "thresholds")) " not held" } }
                 (menu(run, &address))
             }
         }

@@ -229,15 +229,15 @@ fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
         })
     };
     html! {
-        div.scroll tabindex="0" role="region" aria-label="Runs" { table {
+        div.scroll tabindex="0" role="region" aria-label="Runs" { table.compare {
             thead { tr { th scope="col" { "Run" } th scope="col" { "When" } th.n scope="col" { "Cases" } th.n scope="col" { "Pass rate" } th.n scope="col" { "Cost" } th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Compare" } } }
             tbody { @for (idx, (run, all)) in runs.iter().enumerate() { tr.row {
                 td { a href={ "/runs/" (segment(&run.id)) } { (line(&run.id)) } }
-                td { (when(run.created_at_ms)) }
-                td.n { (figures::count(all.total())) }
-                td.n { (figures::percent(all.of_outcome(Outcome::Passed), all.total())) @if let waiting @ 1.. = all.of_outcome(Outcome::Waiting) { small { (figures::count(waiting)) " waiting" } } }
-                td.n { (all.cost_without_cache().map_or("–".to_owned(), figures::dollars)) }
-                td.n { (ms(all.measured_latency(50.0))) } td.n { (ms(all.measured_latency(95.0))) }
+                td data-name="When" { (when(run.created_at_ms)) }
+                td.n data-name="Cases" { (figures::count(all.total())) }
+                td.n data-name="Pass rate" { (figures::percent(all.of_outcome(Outcome::Passed), all.total())) @if let waiting @ 1.. = all.of_outcome(Outcome::Waiting) { small { (figures::count(waiting)) " waiting" } } }
+                td.n data-name="Cost" { (all.cost_without_cache().map_or("–".to_owned(), figures::dollars)) }
+                td.n data-name="p50" { (ms(all.measured_latency(50.0))) } td.n data-name="p95" { (ms(all.measured_latency(95.0))) }
                 td { @if let Some((before, _)) = runs.get(idx + 1) { a href={ "/compare?run=" (segment(&before.id)) "&run=" (segment(&run.id)) } { "with the one before" } } }
             } } }
         } }

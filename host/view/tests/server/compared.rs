@@ -91,9 +91,10 @@ fn a_trend_is_not_about_the_cache() {
     }
     writer.flush().unwrap();
     let trend = served.get("/runs/run-3/trend");
-    let figures =
-        "<td class=\"n\">$0.750000</td><td class=\"n\">20 ms</td><td class=\"n\">20 ms</td>";
-    assert!(trend.contains(figures), "{trend}");
+    for (name, figure) in [("Cost", "$0.750000"), ("p50", "20 ms"), ("p95", "20 ms")] {
+        let cell = format!("<td class=\"n\" data-name=\"{name}\">{figure}</td>");
+        assert!(trend.contains(&cell), "{cell} in {trend}");
+    }
     assert!(served.get("/runs/run-3/figures").contains("5.0 s"));
 }
 

@@ -20,7 +20,7 @@
 //! all three), and one probe is sent when the server said that it would be full. What looks
 //! like a fixed window and isn't refilled then is a sliding log: there each own attempt comes
 //! back one window after it was sent. Who states a limit without a reset and without a window counts
-//! by the clock's minute, presumably; if more is left at its end, that is so.
+//! by the clock's minute, presumably, until more is seen of its window (`presumed`).
 //!
 //! **Margins.** A continuous bucket keeps max(1 call, 0.3 %) unspent (published design): a
 //! constant loss, against a 429 for each jitter of the network. Each rejection that the bucket
@@ -40,9 +40,11 @@ use crate::tuning::bucket::{
 use crate::tuning::evidence::JITTER;
 
 mod level;
+mod presumed;
 mod readings;
 
 use level::{Level, Rate};
+use presumed::Presumed;
 
 /// Largest limit that is believed; the published ones end at 10⁹ tokens a day.
 const LARGEST_LIMIT: u64 = 1_000_000_000_000;
@@ -72,6 +74,8 @@ pub(crate) struct Bucket {
     /// The server said so; otherwise it is the most that was ever left.
     stated: bool,
     kind: Refill,
+    /// What was seen of a window whose length is presumed.
+    presumed: Option<Presumed>,
     /// Credit at `at`. May be below zero when others use the same limit.
     level: Level,
     at: Time,
@@ -127,6 +131,7 @@ impl Bucket {
             limit: 0,
             stated: false,
             kind: Refill::Unsure,
+            presumed: None,
             level: Level::ZERO,
             at: now,
             cap: None,
@@ -180,6 +185,9 @@ impl Bucket {
 
     /// What comes back in a second, in units, where that is known.
     pub(crate) fn per_second(&self) -> Option<u64> {
+        if self.presumed_end().is_some() {
+            return None;
+        }
         let window = nanos(self.window()?).max(1);
         Some((u128::from(self.limit) * 1_000_000_000 / u128::from(window)) as u64)
     }
@@ -214,16 +222,24 @@ impl Bucket {
         let cost = self.charged(amount);
         let overdraft = self.level < cost;
         if overdraft {
-            self.probe_at = now + self.next_probe();
+            self.probe_at = self
+                .next_look(now)
+                .unwrap_or_else(|| now + self.next_probe());
             self.probes += 1;
+        } else {
+            self.use_presumed(now);
         }
         self.level -= cost;
         overdraft
     }
 
-    /// Takes in that an attempt for which there seemed to be too little was accepted.
-    pub(crate) fn served_at_zero(&mut self) {
-        if self.last.is_some_and(|last| last.remaining == 0) {
+    /// Takes in that an attempt sent then, for which there seemed to be too little, was accepted. What the
+    /// server said of later ones says nothing of it.
+    pub(crate) fn served_at_zero(&mut self, sent_at: Time) {
+        if self
+            .last
+            .is_some_and(|last| last.remaining == 0 && last.sent_at <= sent_at)
+        {
             self.false_zeros += 1;
         }
     }
@@ -288,17 +304,23 @@ impl Bucket {
     }
 
     /// Takes in that nothing is left now, whatever the model says.
-    pub(crate) fn empty(&mut self, now: Time) {
+    /// `looked`: an attempt said so that was sent then although nothing seemed to be left.
+    pub(crate) fn empty(&mut self, now: Time, looked: Option<Time>) {
         self.false_zeros = 0;
         self.level = self.level.min(Level::ZERO);
-        self.probe_at = self.probe_at.max(now + probe_pause(self.probes));
+        if let Some(sent_at) = looked {
+            self.looked_in_vain(sent_at);
+        }
+        self.probe_at = self
+            .next_look(now)
+            .unwrap_or_else(|| self.probe_at.max(now + probe_pause(self.probes)));
         if let Refill::Fixed {
             end,
             window: Some(window),
             proven: true,
         } = self.kind
             && self.last.is_some_and(|last| last.reset.is_none())
-            && now - end.before(window) <= CLOCKS_APART
+            && now - end.before(window) <= CLOCKS_APART.min(window / 20)
         {
             // The server's clock is behind: its window has not begun.
             let end = now + EDGE_PROBE_PAUSE;

@@ -184,6 +184,11 @@ pub(crate) mod bucket {
     /// Pinned by the test `the_pause_of_probes_doubles_up_to_a_minute`.
     pub(crate) const ASSUMED_WINDOW: Duration = Duration::from_mins(1);
 
+    /// Seconds after which it is looked whether a window is that short, where its server says neither when
+    /// it is filled again nor how long that takes.
+    /// Pinned by the test `each_shorter_window_is_looked_for_once_and_the_minute_s_is_proved_by_its_end`.
+    pub(crate) const LOOKS: [u64; 7] = [1, 2, 5, 10, 15, 20, 30];
+
     /// How far the clocks of server and client may be apart before a minute that has ended is none.
     /// Pinned by the test `a_minute_at_whose_end_nothing_comes_back_was_none`.
     pub(crate) const CLOCKS_APART: Duration = Duration::from_secs(3);

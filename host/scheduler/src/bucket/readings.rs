@@ -4,15 +4,15 @@
 use std::time::Duration;
 
 use super::{
-    ASSUMED_WINDOW, Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Refill,
-    next_end, probe_pause, slack,
+    Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Presumed, Refill, probe_pause,
+    slack,
 };
 use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
 use crate::tuning::PER_MILLE;
-use crate::tuning::bucket::{CLOCKS_APART, COARSE};
+use crate::tuning::bucket::COARSE;
 use crate::tuning::evidence::JITTER;
 
 /// Readings over which those that overtook each other cancel out, at least: a memory, and no decision.
@@ -63,6 +63,9 @@ impl Bucket {
         news.learned |= proven(self.kind) && !proven(known_before);
         let converted = std::mem::discriminant(&known_before) != std::mem::discriminant(&self.kind);
         news.learned |= converted;
+        if self.last.is_none() && matches!(self.kind, Refill::Fixed { .. }) {
+            self.presumed = Some(Presumed::new(&seen));
+        }
         let pull = match self.last {
             None => Pull::First,
             Some(_) if converted && matches!(self.kind, Refill::Continuous { .. }) => Pull::Most,
@@ -75,7 +78,9 @@ impl Bucket {
             self.last = Some(seen);
             self.probe_at = match (seen.reset, self.kind) {
                 (Some(reset), _) => seen.sent_at + reset + seen.resolution.min(reset / COARSE),
-                (None, Refill::Fixed { end, .. }) if end < Time::NEVER => end,
+                (None, Refill::Fixed { end, .. }) if end < Time::NEVER => {
+                    self.next_look(now).unwrap_or(end)
+                }
                 (None, _) => now + probe_pause(self.probes),
             }
             .max(now);
@@ -106,10 +111,16 @@ impl Bucket {
         } = self.kind
             && seen.sent_at >= end.before(seen.resolution.min(self.longest_reset / COARSE) + JITTER)
         {
-            match seen.reset {
-                Some(_) => self.prove(seen, end, sent),
-                None => self.prove_presumed(seen, end, sent),
+            // One that states no reset is presumed, and asked about with each reading.
+            if seen.reset.is_some() {
+                self.prove(seen, end, sent);
+                return;
             }
+        }
+        if let Some(end) = self.presumed_end()
+            && seen.reset.is_none()
+        {
+            self.look(last, seen, end, sent);
             return;
         }
         self.doubt(seen);
@@ -237,26 +248,6 @@ impl Bucket {
         self.leaning = 0;
     }
 
-    /// Takes the first reading after the presumed end of a minute, where no reset was ever stated.
-    fn prove_presumed(&mut self, seen: &Seen, end: Time, sent: &Sent) {
-        let since = seen.mark.saturating_sub(sent.until(self.dimension, end));
-        let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
-        let window = ASSUMED_WINDOW;
-        if full {
-            self.kind = Refill::Fixed {
-                end: next_end(end, window, seen.sent_at),
-                window: Some(window),
-                proven: true,
-            };
-            let total = sent.total()[self.dimension];
-            let after = self.charged(total.saturating_sub(seen.mark));
-            self.level = Level::whole(seen.remaining) - after;
-            self.drift = Level::ZERO;
-        } else if seen.sent_at > end + CLOCKS_APART {
-            self.kind = Refill::Unsure;
-        }
-    }
-
     /// Notes what vanished between two readings without this lane's doing, and how the server
     /// charges against the estimates.
     fn notice_others(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>, sent: &Sent) {
@@ -285,12 +276,7 @@ impl Bucket {
     fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
         let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
         let span = seen.sent_at - last.sent_at;
-        let open = match self.kind {
-            Refill::Unsure => true,
-            Refill::Fixed { proven, .. } => !proven && seen.reset.is_none(),
-            _ => false,
-        };
-        if !open || telling || span < JITTER {
+        if self.kind != Refill::Unsure || telling || span < JITTER {
             return;
         }
         let spent = seen.mark.saturating_sub(last.mark);
@@ -343,6 +329,10 @@ impl Bucket {
             }
             (Pull::First, _) => least,
             (Pull::Most, _) => most,
+            // Nothing was sent since, and all that was is counted there.
+            (Pull::Into, Refill::Fixed { .. }) if after == Level::ZERO && seen.reset.is_none() => {
+                self.level.max(most)
+            }
             (_, Refill::Fixed { .. }) => self.level + self.drift_by(most - self.level, seen, sent),
             (_, Refill::Unsure) if (most - self.level).abs() <= self.looseness() => self.level,
             (Pull::Into, _) if self.cap.is_none() => self.level.max(least).min(most),

@@ -1,8 +1,10 @@
 //! What a bucket makes of single readings, and how it spends what it believes in.
 //!
-//! `kinds` has what it finds out from the sequences of small servers.
+//! `kinds` has what it finds out from the sequences of small servers, `presumed` what it does where
+//! these say nothing of when.
 
 mod kinds;
+mod presumed;
 
 use proptest::prelude::*;
 
@@ -420,11 +422,11 @@ fn less_than_a_tenth_is_said_once_until_a_fifth_was_there_again() {
 #[test]
 fn an_emptied_bucket_gives_nothing_until_it_refills_or_is_probed() {
     let mut client = Client::continuous(600);
-    client.bucket.empty(at(0));
+    client.bucket.empty(at(0), None);
     assert_eq!(client.burst(0), 0);
     assert!(client.burst(10_000) > 90);
     let mut client = Client::knows(Refill::Unsure, 600);
-    client.bucket.empty(at(0));
+    client.bucket.empty(at(0), None);
     assert_eq!(client.credit(0, 1), Credit::At(at(1000)));
 }
 
@@ -455,7 +457,7 @@ proptest! {
             match what {
                 0 => client.bucket.disappoint(at(now), &client.sent),
                 1 => client.bucket.overdrawn(),
-                2 => client.bucket.empty(at(now)),
+                2 => client.bucket.empty(at(now), None),
                 _ => client.bucket.forgive(),
             }
             if let Credit::At(time) = client.credit(now, amount / 1000 / scale) {
@@ -473,7 +475,7 @@ fn after_four_false_zeros_nobody_believes_that_nothing_is_left() {
     client.read(10, first, (10, 0), Some(60_000));
     for false_zero in 0..4 {
         assert_ne!(client.credit(20, 1), Credit::Now, "{false_zero}");
-        client.bucket.served_at_zero();
+        client.bucket.served_at_zero(at(20));
     }
     assert_eq!(client.credit(20, 1), Credit::Now);
 }

@@ -81,6 +81,7 @@ fn server() -> impl Strategy<Value = ServerPlan> {
         4 => Just(Twist::None),
         1 => Just(Twist::Stale { most }),
         1 => Just(Twist::Missing),
+        1 => Just(Twist::AtAnswer),
         1 => Just(Twist::Lying),
     ];
     let faults = proptest::collection::vec(fault(), 0..2);

@@ -323,6 +323,17 @@ fn stale_headers_are_up_to_a_second_old() {
     assert!(behind.iter().any(|behind| *behind > 60), "{behind:?}");
 }
 
+#[test]
+fn headers_that_are_written_with_the_answer_count_what_came_meanwhile() {
+    let mut server = twisted(Twist::AtAnswer);
+    let mut first = server.arrive(Time::ZERO, ONE, Duration::from_secs(1)).said;
+    for _ in 0..9 {
+        server.arrive(Time::ZERO, ONE, Duration::from_secs(1));
+    }
+    server.leave(Time::ZERO, &mut first);
+    assert_eq!(first.levels[0].1.remaining, 590);
+}
+
 fn shapes() -> impl Strategy<Value = Shape> {
     let window = (1u64..100).prop_map(Duration::from_millis);
     (1u64..20, window, 0..5).prop_map(|(limit, window, which)| match which {

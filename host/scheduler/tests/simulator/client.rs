@@ -250,7 +250,7 @@ impl Client {
                 if !ticket.flying || ticket.attempt != attempt {
                     return false;
                 }
-                self.returns(job, &answer);
+                self.returns(job, *answer);
                 true
             }
             Happening::Cancelled { job } => self.cancel(job),
@@ -391,7 +391,10 @@ impl Client {
         );
     }
 
-    fn returns(&mut self, index: usize, answer: &Answer) {
+    fn returns(&mut self, index: usize, mut answer: Answer) {
+        let server = self.plan.lanes[self.jobs[index].lane].server;
+        // It left a moment ago: the way back is short against the way through the server.
+        self.servers[server].leave(self.now, &mut answer.said);
         let class = match answer.status {
             Status::Done if self.jobs[index].hangs => Class::Timeout,
             Status::Done => Class::Ok,

@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 33] = [
+pub(crate) const KNOWN: [Known; 34] = [
     known("token bucket, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
@@ -106,6 +106,10 @@ pub(crate) const KNOWN: [Known; 33] = [
             21,
             "what comes back is known to the millisecond of the sending, not of the arrival; a refusal costs a second",
         ),
+    ),
+    known(
+        "fixed 50 a second, limits without resets",
+        shares(150, 50, WINDOWS),
     ),
     known("sliding 50 a second, no hint", shares(155, 50, WINDOWS)),
     known(

@@ -66,6 +66,8 @@ pub(crate) enum Twist {
     Missing,
     /// All of the limit remains, always.
     Lying,
+    /// They are written when the answer leaves: what arrived meanwhile is used, too.
+    AtAnswer,
 }
 
 /// A server.

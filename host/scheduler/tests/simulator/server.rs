@@ -222,6 +222,14 @@ impl Server {
         }
     }
 
+    /// Lets an answer leave: where headers are written only then, they are now.
+    pub(crate) fn leave(&mut self, now: Time, said: &mut Said) {
+        if self.plan.twist == Twist::AtAnswer && !said.levels.is_empty() {
+            self.advance(now);
+            said.levels = self.say(now);
+        }
+    }
+
     fn judge(&self, now: Time, charge: Charge) -> (Status, Option<Duration>) {
         for fault in &self.plan.faults {
             match *fault {
@@ -255,7 +263,7 @@ impl Server {
         let read = |rule: &Rule| rule.declared.then(|| rule.quota.level(now));
         let mut levels: Vec<Option<Level>> = self.rules.iter().map(read).collect();
         match self.plan.twist {
-            Twist::None => {}
+            Twist::None | Twist::AtAnswer => {}
             Twist::Missing => {
                 if self.random.happens(500) {
                     return Vec::new();

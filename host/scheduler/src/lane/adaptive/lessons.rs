@@ -127,7 +127,9 @@ impl Adaptive {
         self.answers.newest = self.answers.newest.max(flight.sent_at);
         self.mark_opening(now);
         if flight.note.overdraft {
-            self.buckets.iter_mut().for_each(Bucket::served_at_zero);
+            for bucket in &mut self.buckets {
+                bucket.served_at_zero(flight.sent_at);
+            }
         }
         self.window.succeed(now, in_flight + 1);
         let amends = self.trust.accepted();
@@ -158,7 +160,7 @@ impl Adaptive {
         self.window.begin_spell(now);
         // What was sent before the lane last reacted belongs to the burst that it has reacted to.
         let is_new = flight.sent_at >= self.refusals.reacted_at;
-        let explained = self.explain(now, amounts, hint, is_new);
+        let explained = self.explain(flight, amounts, hint, is_new, now);
         // Asked before the gate is shut again, after which nothing that was sent before is a probe.
         let first_probe = self.gate.is_first_probe(flight.sent_at);
         if first_probe {
@@ -215,8 +217,16 @@ impl Adaptive {
     /// The refused answer is asked first. Only one that says nothing of what is left leaves it to the buckets,
     /// whose own count is off by what others use and by readings that are a latency old: nearly empty is
     /// empty then. An answer that says that enough is left is believed: the reason is another one.
-    fn explain(&mut self, now: Time, amounts: &Amounts, hint: &Hint, is_new: bool) -> bool {
+    fn explain(
+        &mut self,
+        flight: &Flight,
+        amounts: &Amounts,
+        hint: &Hint,
+        is_new: bool,
+        now: Time,
+    ) -> bool {
         let mut explained = false;
+        let looked = flight.note.overdraft.then_some(flight.sent_at);
         for reading in &hint.readings {
             let amount = amounts[reading.dimension];
             explained |= reading.remaining.is_some_and(|left| left < amount);
@@ -226,7 +236,7 @@ impl Adaptive {
             let amount = amounts[bucket.dimension()];
             let left = bucket.limit().saturating_sub(bucket.used());
             if !said && left <= (NEARLY_EMPTY_CALLS * amount).max(bucket.limit() / NEARLY_EMPTY) {
-                bucket.empty(now);
+                bucket.empty(now, looked);
                 explained = true;
             }
             // Once for a burst, since each time raises what stays in reserve.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{Scenario, scenario};
 use crate::simulator::gate::{Gate, Share};
-use crate::simulator::plan::{LanePlan, Plan, ServerPlan};
+use crate::simulator::plan::{LanePlan, Plan, ServerPlan, Twist};
 use crate::simulator::quota::Shape;
 use crate::simulator::service::Service;
 use crate::simulator::speech::{Ask, Style, Unit};
@@ -100,14 +100,35 @@ pub(crate) fn queueing() -> Vec<Scenario> {
 pub(crate) fn unlearnt() -> Vec<Scenario> {
     let (limit, window) = (300, 60 * SECOND);
     let minute = Shape::Fixed { limit, window };
+    let ten = Shape::Fixed {
+        limit: LIMIT,
+        window: 10 * SECOND,
+    };
     let proxy = |latency| {
         let mut server = limited(Style::LiteLlm, Ask::Nothing, minute);
         server.by_clock = true;
+        server.twist = Twist::AtAnswer;
         near(server, 700, latency, None).with_jitter()
     };
     let rows = [
         ("LiteLLM, 300 a minute, 4 s", proxy(4000)),
         ("LiteLLM, 300 a minute, 0.5 s", proxy(500)),
+        (
+            "bucket 50 a second, limits without resets",
+            fifty(Style::LiteLlm, Ask::Nothing, bucket()),
+        ),
+        (
+            "fixed 50 a second, limits without resets",
+            fifty(Style::LiteLlm, Ask::Nothing, fixed()),
+        ),
+        (
+            "sliding 50 a second, limits without resets",
+            fifty(Style::LiteLlm, Ask::Nothing, sliding()),
+        ),
+        (
+            "50 in 10 s, limits without resets",
+            near(limited(Style::LiteLlm, Ask::Nothing, ten), 400, 500, None),
+        ),
         (
             "sliding 50 a second, retry-after in s",
             fifty(Style::Silent, Ask::Seconds, sliding()),

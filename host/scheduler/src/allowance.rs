@@ -17,8 +17,7 @@
 //! - **A refusal although there was room** says how many there really were in the window: that is
 //!   the limit then. If there were less than half, this is no window: the lane forgets it, and the
 //!   next opening says what it is instead, or `pace` measures a rate.
-//! - One more is tried for each twenty windows' worth (a thousand attempts at least) without a refusal:
-//!   the server may ask for a whole window's wait for it.
+//! - After a calm stretch more is tried, and twice as many more while that stands (`growth`).
 //!
 //! A bucket that refills opens at once, with one or two accepted until it is shut again; so few are
 //! no window, and `pace` is right for it.
@@ -31,8 +30,12 @@ use crate::sharing::Sharing;
 use crate::time::Time;
 use crate::tuning::PER_CENT;
 use crate::tuning::allowance::{
-    CALM, CALM_WINDOWS, CATCH_UP, FEWEST, LEAST_SHARE, ROUND, SHUT_SHARE, SLACK, SPREAD_PER_CENT,
+    CATCH_UP, FEWEST, LEAST_SHARE, ROUND, SHUT_SHARE, SLACK, SPREAD_PER_CENT,
 };
+
+mod growth;
+
+use growth::Growth;
 
 /// Attempts that are remembered: of a larger limit, only this many are held apart.
 const MOST: usize = 16_384;
@@ -68,8 +71,7 @@ pub(crate) struct Allowance {
     shut: Option<Shut>,
     /// When the next is due if all are spread.
     due: Time,
-    /// Attempts since the limit changed.
-    calm: u64,
+    growth: Growth,
 }
 
 impl Allowance {
@@ -122,7 +124,7 @@ impl Allowance {
             return false;
         }
         let is_first = self.known.is_none();
-        (self.known, self.calm) = (portion.rule, 0);
+        (self.known, self.growth) = (portion.rule, Growth::default());
         is_first
     }
 
@@ -140,12 +142,9 @@ impl Allowance {
         let spread =
             window * SPREAD_PER_CENT / PER_CENT / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
         self.due = self.due.max(now.before(window / CATCH_UP)) + spread;
-        self.calm += 1;
-        if self.calm >= CALM.max(CALM_WINDOWS.saturating_mul(limit)) {
-            self.calm = 0;
-            self.known = Some((limit + 1, window));
-            self.is_news = true;
-        }
+        let grown = self.growth.sent(limit);
+        self.is_news |= grown != limit;
+        self.known = Some((grown, window));
     }
 
     /// Takes in that an attempt that was sent then as one of `among` was refused, and nothing else
@@ -165,9 +164,9 @@ impl Allowance {
             return;
         };
         let held = self.sent_in(sent_at.before(window), sent_at);
-        self.calm = 0;
-        self.known = (held >= FEWEST && held * LEAST_SHARE >= limit)
-            .then_some((held.min(limit - 1), window));
+        let is_window = held >= FEWEST && held * LEAST_SHARE >= self.growth.standing(limit);
+        let fits = self.growth.refused(held, limit);
+        self.known = is_window.then_some((fits, window));
         self.is_news = true;
     }
 
@@ -206,7 +205,7 @@ impl Allowance {
         let window = window.unwrap_or(most);
         // No news: where others have found it out, too, the first word holds.
         self.known = Some((limit, window));
-        self.calm = 0;
+        self.growth = Growth::default();
         true
     }
 
@@ -403,22 +402,17 @@ mod tests {
     }
 
     #[test]
-    fn of_a_large_limit_twenty_windows_are_calm_before_it_tries_one_more() {
-        let mut allowance = Allowance {
-            known: Some((100, SECOND)),
-            ..Allowance::default()
-        };
-        send(&mut allowance, 0, 10, 1999);
-        assert_eq!(allowance.known(), Some((100, SECOND)));
-        send(&mut allowance, 20_000, 10, 1);
-        assert_eq!(allowance.known(), Some((101, SECOND)));
-    }
-
-    #[test]
-    fn after_a_calm_it_tries_one_more() {
+    fn who_holds_less_than_half_of_what_stands_has_no_window_however_much_was_tried() {
         let mut allowance = shut(950);
         allowance.opened(ms(1010), true, false);
         send(&mut allowance, 2010, 20, 1000);
-        assert_eq!(allowance.known(), Some((51, SECOND)));
+        assert_eq!(allowance.known(), Some((200, SECOND)), "more is tried");
+        assert!(allowance.visit(ms(22_010), true).is_news);
+        for index in 0..40 {
+            allowance.send(ms(30_000 + index));
+        }
+        allowance.send(ms(30_100));
+        allowance.refused(ms(30_100), 20, true);
+        assert_eq!(allowance.known(), Some((40, SECOND)));
     }
 }

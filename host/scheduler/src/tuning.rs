@@ -39,14 +39,18 @@ pub(crate) mod allowance {
     /// Pinned by the gate of "sliding 50 a second, no hint".
     pub(crate) const CATCH_UP: u32 = 10;
 
-    /// Attempts without a refusal before one more is tried, at least: a refusal may cost the wait of a whole
-    /// window.
-    /// Pinned by the row of "Retry-After always 89 s".
+    /// Attempts without a refusal before more is tried, where that is a window at least: a refusal may cost
+    /// the wait of a whole one.
+    /// Pinned by the row of "fixed 50 a second, then 100".
     pub(crate) const CALM: u64 = 1000;
 
-    /// And at least so many windows' worth of them.
-    /// Pinned by the test `of_a_large_limit_twenty_windows_are_calm_before_it_tries_one_more`.
+    /// Windows' worth of attempts after which more is tried, at most.
+    /// Pinned by the test `a_limit_that_was_confirmed_is_tried_ever_later`.
     pub(crate) const CALM_WINDOWS: u64 = 20;
+
+    /// How many times as much is tried of a limit that nothing has confirmed.
+    /// Pinned by the row of "60 s of 429, then no limit".
+    pub(crate) const BOLD: u64 = 4;
 
     /// Per cent of a window over which its attempts are spread: a tenth faster than evenly.
     /// Pinned by the test `a_window_is_filled_a_tenth_faster_than_evenly`.

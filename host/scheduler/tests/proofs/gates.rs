@@ -101,6 +101,11 @@ fn two_runs_that_do_not_know_of_each_other_get_along() {
 }
 
 #[test]
+fn what_was_found_out_is_not_for_ever() {
+    hold(catalogue::changing());
+}
+
+#[test]
 fn a_busy_machine_is_not_taken_for_the_server_s_doing() {
     hold(catalogue::busy());
 }

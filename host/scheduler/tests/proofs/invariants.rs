@@ -88,6 +88,7 @@ fn server() -> impl Strategy<Value = ServerPlan> {
     let tenant = (any::<bool>(), 1u64..30, 100u64..3000).prop_map(|(there, from, every)| {
         there.then_some(Tenant {
             from: Time::ZERO + Duration::from_secs(from),
+            until: Time::NEVER,
             every: Duration::from_millis(every),
             tokens: 10,
         })

@@ -241,6 +241,7 @@ fn another_tenant_leaves_what_he_does_not_take() {
     );
     plan.servers[0].tenant = Some(Tenant {
         from: seconds(0),
+        until: Time::NEVER,
         every: Duration::from_millis(200),
         tokens: 1,
     });
@@ -336,7 +337,7 @@ fn headers_that_are_written_with_the_answer_count_what_came_meanwhile() {
 
 fn shapes() -> impl Strategy<Value = Shape> {
     let window = (1u64..100).prop_map(Duration::from_millis);
-    (1u64..20, window, 0..5).prop_map(|(limit, window, which)| match which {
+    (1u64..20, window, 0..6).prop_map(|(limit, window, which)| match which {
         0 => Shape::Bucket { limit, window },
         1 => Shape::Fixed { limit, window },
         2 => Shape::Log { limit, window },
@@ -344,6 +345,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
             burst: limit,
             interval: window,
         },
+        4 => Shape::Counter { limit, window },
         _ => Shape::Parallel { limit },
     })
 }

@@ -102,6 +102,7 @@ fn a_window_that_others_use_up_is_waited_for_and_not_spun_on() {
     let mut server = ServerPlan::declaring(Style::Ietf, Ask::Nothing, &[(shape, Unit::Requests)]);
     server.tenant = Some(Tenant {
         from: Time::ZERO + Duration::from_secs(1),
+        until: Time::NEVER,
         every: Duration::from_millis(221),
         tokens: 10,
     });

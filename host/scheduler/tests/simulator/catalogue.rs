@@ -16,7 +16,7 @@ use super::speech::{Ask, Style, Unit};
 
 mod everyday;
 
-pub(crate) use everyday::{busy, queueing, two_runs, unlearnt};
+pub(crate) use everyday::{busy, changing, queueing, two_runs, unlearnt};
 
 /// A named plan with its gate.
 #[derive(Debug, Clone)]
@@ -42,6 +42,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         queueing(),
         unlearnt(),
         two_runs(),
+        changing(),
         busy(),
     ]
     .concat()
@@ -231,6 +232,7 @@ pub(crate) fn troubled() -> Vec<Scenario> {
     let mut shared = openai(&[bucket(600)]);
     shared.tenant = Some(Tenant {
         from: seconds(100),
+        until: Time::NEVER,
         every: Duration::from_millis(200),
         tokens: 200,
     });

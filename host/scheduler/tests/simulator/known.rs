@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 34] = [
+pub(crate) const KNOWN: [Known; 39] = [
     known("token bucket, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
@@ -140,6 +140,14 @@ pub(crate) const KNOWN: [Known; 34] = [
         "our own second process, bucket 50 a second",
         shared(213, 50, "what is no window is not shared"),
     ),
+    known("fixed 50 a second, then 100", shares(245, 50, CALM)),
+    known("somebody else takes half for 10 s", shares(230, 50, CALM)),
+    known("60 s of 429, then no limit", shares(1010, 50, CALM)),
+    known(
+        "sliding counter, retry-after in s",
+        shares(205, 50, COUNTER),
+    ),
+    known("sliding counter, no hint", shares(145, 50, COUNTER)),
     known("busy: fixed 50 a second", shares(203, 50, WINDOWS)),
     known("busy: sliding 50 a second", shares(190, 50, WINDOWS)),
     known("busy: sliding, retry-after in s", shares(120, 50, WINDOWS)),
@@ -147,6 +155,12 @@ pub(crate) const KNOWN: [Known; 34] = [
 
 /// Why a short run in undeclared windows loses a tenth and more.
 const WINDOWS: &str = "in ten windows, two are spent on finding out how many and how long";
+
+/// Why what comes later is used later.
+const CALM: &str = "more is tried after a calm stretch";
+
+/// Why a tenth is lost where two windows are mixed.
+const COUNTER: &str = "what a refusal shows is less than two windows hold";
 
 /// Why two runs on two machines lose more.
 const APART: &str = "two runs don't know of each other";

@@ -49,6 +49,7 @@ pub(crate) enum Fault {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tenant {
     pub(crate) from: Time,
+    pub(crate) until: Time,
     /// One request each such span, give or take half of it.
     pub(crate) every: Duration,
     pub(crate) tokens: u64,

@@ -12,7 +12,7 @@ mod rate;
 mod room;
 
 pub(crate) use rate::{Bucket, Gcra};
-pub(crate) use room::{FixedWindow, Parallel, SlidingLog};
+pub(crate) use room::{FixedWindow, Parallel, SlidingCounter, SlidingLog};
 
 /// What a server would write into its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub(crate) enum Shape {
     Fixed { limit: u64, window: Duration },
     /// What was sent in any window.
     Log { limit: u64, window: Duration },
+    /// What was sent in a window that slides, counted by the parts of two fixed ones; windows begin with a
+    /// random phase.
+    Counter { limit: u64, window: Duration },
     /// One every `interval`, at most `burst` at once.
     Gcra { burst: u64, interval: Duration },
     /// Requests that are being answered.
@@ -68,6 +71,10 @@ impl Shape {
                 let first = window * (1000 - phase as u32) / 1000;
                 Box::new(FixedWindow::new(limit, window, Time::ZERO + first))
             }
+            Self::Counter { limit, window } => {
+                let first = window * (1000 - phase as u32) / 1000;
+                Box::new(SlidingCounter::new(limit, window, Time::ZERO + first))
+            }
             Self::Log { limit, window } => Box::new(SlidingLog::new(limit, window)),
             Self::Gcra { burst, interval } => Box::new(Gcra::new(burst, interval)),
             Self::Parallel { limit } => Box::new(Parallel::new(limit)),
@@ -80,6 +87,7 @@ impl Shape {
             Self::Bucket { limit, .. }
             | Self::Fixed { limit, .. }
             | Self::Log { limit, .. }
+            | Self::Counter { limit, .. }
             | Self::Parallel { limit } => limit,
             Self::Gcra { burst, .. } => burst,
         }
@@ -88,9 +96,10 @@ impl Shape {
     /// In which time all of it comes back.
     pub(crate) fn window(self) -> Duration {
         match self {
-            Self::Bucket { window, .. } | Self::Fixed { window, .. } | Self::Log { window, .. } => {
-                window
-            }
+            Self::Bucket { window, .. }
+            | Self::Fixed { window, .. }
+            | Self::Counter { window, .. }
+            | Self::Log { window, .. } => window,
             Self::Gcra { burst, interval } => interval * burst as u32,
             Self::Parallel { .. } => Duration::ZERO,
         }

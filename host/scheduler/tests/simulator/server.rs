@@ -151,7 +151,8 @@ impl Server {
             };
             rule.quota.take(at, amount, at + tenant.every);
         }
-        self.tenant_at = Some(at + tenant.every / 2 + self.random.span(tenant.every));
+        let next = at + tenant.every / 2 + self.random.span(tenant.every);
+        self.tenant_at = Some(next).filter(|next| *next < tenant.until);
     }
 
     /// When a request would be accepted if nobody else came and nothing changed; `None`:

@@ -6,9 +6,9 @@
 
 use std::time::Duration;
 
-use super::{Scenario, scenario};
+use super::{Scenario, scenario, seconds};
 use crate::simulator::gate::{Gate, Share};
-use crate::simulator::plan::{LanePlan, Plan, ServerPlan, Twist};
+use crate::simulator::plan::{Fault, LanePlan, Plan, ServerPlan, Tenant, Twist};
 use crate::simulator::quota::Shape;
 use crate::simulator::service::Service;
 use crate::simulator::speech::{Ask, Style, Unit};
@@ -228,6 +228,44 @@ pub(crate) fn two_runs() -> Vec<Scenario> {
             gate,
         ),
     ]
+}
+
+/// Windows that nobody declares, of which more comes in time: the limit is raised, somebody else leaves, or
+/// there was none. And one that counts by two windows, so that what a refusal shows is less than it holds.
+pub(crate) fn changing() -> Vec<Scenario> {
+    let many = |ask, shape, jobs| near(limited(Style::Silent, ask, shape), jobs, 50, Some(20));
+    let mut raised = many(Ask::Nothing, fixed(), 6000);
+    let (at, percent) = (seconds(8), 200);
+    raised.servers[0].faults = vec![Fault::Limit { at, percent }];
+    let mut left = many(Ask::Nothing, fixed(), 4000);
+    left.servers[0].tenant = Some(Tenant {
+        from: seconds(0),
+        until: seconds(10),
+        every: Duration::from_millis(40),
+        tokens: 0,
+    });
+    let mut free = many(Ask::Nothing, fixed(), 10_000);
+    free.servers[0].rules.clear();
+    let (from, until) = (seconds(3), seconds(63));
+    let ask = Duration::ZERO;
+    free.servers[0].faults = vec![Fault::Storm { from, until, ask }];
+    let (limit, window) = (LIMIT, SECOND);
+    let counter = Shape::Counter { limit, window };
+    let rows = [
+        ("fixed 50 a second, then 100", raised),
+        ("somebody else takes half for 10 s", left),
+        ("60 s of 429, then no limit", free),
+        (
+            "sliding counter, retry-after in s",
+            many(Ask::Seconds, counter, 3000),
+        ),
+        (
+            "sliding counter, no hint",
+            many(Ask::Nothing, counter, 3000),
+        ),
+    ];
+    let row = |(name, plan)| scenario(name, plan, NINE_TENTHS);
+    rows.into_iter().map(row).collect()
 }
 
 /// Such servers where the client gets half of a processor.

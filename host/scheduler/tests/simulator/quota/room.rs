@@ -131,6 +131,81 @@ impl Quota for SlidingLog {
     }
 }
 
+/// So much in any window, as far as two fixed ones tell: all of this one, and of the last the part that
+/// the window which slides still has of it.
+#[derive(Debug)]
+pub(crate) struct SlidingCounter {
+    limit: u64,
+    window: Duration,
+    used: u64,
+    before: u64,
+    end: Time,
+}
+
+impl SlidingCounter {
+    /// The first window ends at `end`.
+    pub(crate) fn new(limit: u64, window: Duration, end: Time) -> Self {
+        Self {
+            limit,
+            window,
+            used: 0,
+            before: 0,
+            end,
+        }
+    }
+
+    /// What is counted of the last window, rounded down.
+    fn share(&self, now: Time) -> u64 {
+        let left = self.end.since(now).as_nanos();
+        (u128::from(self.before) * left / self.window.as_nanos()) as u64
+    }
+}
+
+impl Quota for SlidingCounter {
+    fn advance(&mut self, now: Time) {
+        while self.end <= now {
+            self.end = self.end + self.window;
+            self.before = std::mem::take(&mut self.used);
+        }
+    }
+
+    fn opens(&self, now: Time, amount: u64) -> Time {
+        if amount > self.limit {
+            return Time::NEVER;
+        }
+        if self.used + self.share(now) + amount <= self.limit {
+            return now;
+        }
+        // In this window so many of the last one may be left, in the next so many of this one.
+        let (of, most, end) = match self.limit.checked_sub(self.used + amount) {
+            Some(most) => (self.before, most, self.end),
+            None => (self.used, self.limit - amount, self.end + self.window),
+        };
+        if of <= most {
+            return end.before(self.window);
+        }
+        let window = self.window.as_nanos();
+        let left = (u128::from(most + 1) * window - 1) / u128::from(of);
+        end.before(Duration::from_nanos(left as u64))
+    }
+
+    fn take(&mut self, _now: Time, amount: u64, _until: Time) {
+        self.used += amount;
+    }
+
+    fn level(&self, now: Time) -> Level {
+        Level {
+            limit: self.limit,
+            remaining: self.limit.saturating_sub(self.used + self.share(now)),
+            reset: self.end.since(now),
+        }
+    }
+
+    fn resize(&mut self, limit: u64) {
+        self.limit = limit;
+    }
+}
+
 /// So many at the same time.
 #[derive(Debug)]
 pub(crate) struct Parallel {

@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 39] = [
+pub(crate) const KNOWN: [Known; 42] = [
     known("token bucket, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
@@ -90,6 +90,18 @@ pub(crate) const KNOWN: [Known; 39] = [
         "8 slots, slower with each that waits",
         slower(52, 500, SLOTS),
     ),
+    known(
+        "one slot that states 1,000 a minute",
+        slower(10, 18_000, STATED),
+    ),
+    known("8 slots that state 1,000 a minute", slower(31, 850, STATED)),
+    known(
+        "one slot that refuses for 50 ms",
+        Gate {
+            wasted: Share::tenths(70),
+            ..slower(10, 19_000, STATED)
+        },
+    ),
     known("64 slots, 2 s", slower(160, 500, SLOTS)),
     known(
         "64 slots, 2 s, -j 100",
@@ -155,6 +167,10 @@ pub(crate) const KNOWN: [Known; 39] = [
 
 /// Why a short run in undeclared windows loses a tenth and more.
 const WINDOWS: &str = "in ten windows, two are spent on finding out how many and how long";
+
+/// Why a queue is not seen behind a limit.
+const STATED: &str =
+    "where a limit is stated, or was met, the window grows before answers tell of a queue";
 
 /// Why what comes later is used later.
 const CALM: &str = "more is tried after a calm stretch";

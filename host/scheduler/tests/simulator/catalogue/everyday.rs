@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use runner_scheduler::Time;
+
 use super::{Scenario, scenario, seconds};
 use crate::simulator::gate::{Gate, Share};
 use crate::simulator::plan::{Fault, LanePlan, Plan, ServerPlan, Tenant, Twist};
@@ -72,7 +74,28 @@ pub(crate) fn queueing() -> Vec<Scenario> {
         steady: true,
         ..near(slots(1, 0), 60, 150, None)
     };
+    let (limit, window) = (1000, 60 * SECOND);
+    let stated = [(Shape::Fixed { limit, window }, Unit::Requests)];
+    let gateway = |count, jobs| {
+        let server = ServerPlan {
+            service: Service::Slots {
+                slots: count,
+                crowding: 0,
+            },
+            ..ServerPlan::declaring(Style::OpenAi, Ask::Nothing, &stated)
+        };
+        near(server, jobs, 300, None)
+    };
+    let mut refusing = near(slots(1, 0), 60, 300, None);
+    refusing.servers[0].faults = vec![Fault::Storm {
+        from: seconds(0),
+        until: Time::ZERO + SECOND / 20,
+        ask: Duration::ZERO,
+    }];
     let rows = [
+        ("one slot that states 1,000 a minute", gateway(1, 60)),
+        ("8 slots that state 1,000 a minute", gateway(8, 800)),
+        ("one slot that refuses for 50 ms", refusing),
         ("one slot, 0.3 s", one),
         ("one slot, 0.3 s, 5 s to answer", limited),
         ("one slot, always 150 ms", steady),

@@ -12,8 +12,8 @@
 //!   refused while others pass uses them up: it asks for more than the limit holds, or for what this
 //!   server never grants.
 //! - A **timeout** is not retried: a completion that was slow once costs as much to be slow again. Where
-//!   the user wants it all the same it is a failure like others, except that a probe counts, too: twenty
-//!   of them would be hours.
+//!   the user wants it all the same it is a failure like others, except that a probe counts, too: all that
+//!   a lane has would be hours.
 //! - **Retry tokens** bound retries of failures to about a tenth of all calls: 500 of them, 5
 //!   for a retry, 1 back for a success (published, after AWS). Without tokens a retry waits
 //!   for them, or until nothing else is in flight: storms end and no job is lost.
@@ -25,21 +25,23 @@ use crate::class::Class;
 use crate::job::LongWait;
 use crate::policy::LanePolicy;
 use crate::time::{Time, nanos};
-use crate::tuning::retry::{MOST_REFUSALS, RETRY_COST, RETRY_TOKENS};
+use crate::tuning::retry::{MOST_PROBES, MOST_REFUSALS, RETRY_COST, RETRY_TOKENS};
 
 /// A job's past.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tries {
     /// Retries that counted.
     pub(crate) counted: u32,
-    /// Attempts that didn't: refused ones, and probes of a broken lane.
+    /// Attempts that didn't, since they were refused.
     pub(crate) free: u32,
+    /// And those that were probes of a broken lane, and failed.
+    pub(crate) probes: u32,
 }
 
 impl Tries {
     /// Attempts before the one that ended.
     pub(crate) fn retries(self) -> u32 {
-        self.counted + self.free
+        self.counted + self.free + self.probes
     }
 }
 
@@ -92,7 +94,9 @@ pub(crate) fn decide(
     }
     let free =
         (attempted.lane_waits && throttled || attempted.probe && !late) && !attempted.to_blame;
-    let spent = if free {
+    let spent = if free && !throttled {
+        attempted.tries.probes >= MOST_PROBES
+    } else if free {
         attempted.tries.free >= MOST_REFUSALS
     } else {
         attempted.tries.counted >= attempted.max_retries
@@ -161,6 +165,7 @@ mod tests {
         tries: Tries {
             counted: 0,
             free: 0,
+            probes: 0,
         },
         max_retries: 3,
         lane_waits: true,
@@ -206,7 +211,10 @@ mod tests {
         let mut chance = Chance::new(9);
         for (counted, ceiling) in [(0, 1), (1, 2), (2, 4)] {
             let attempted = Attempted {
-                tries: Tries { counted, free: 0 },
+                tries: Tries {
+                    counted,
+                    ..Tries::default()
+                },
                 ..FAILED
             };
             let pauses: Vec<u64> = (0..1000)
@@ -229,6 +237,7 @@ mod tests {
         let tries = Tries {
             counted: 3,
             free: 7,
+            ..Tries::default()
         };
         assert_eq!(decide(Attempted { tries, ..FAILED }), Fate::Return);
     }
@@ -279,7 +288,11 @@ mod tests {
         };
         let with = |counted, free| {
             decide(Attempted {
-                tries: Tries { counted, free },
+                tries: Tries {
+                    counted,
+                    free,
+                    ..Tries::default()
+                },
                 ..refused
             })
         };
@@ -289,6 +302,23 @@ mod tests {
         };
         assert_eq!(with(3, 19), again);
         assert_eq!(with(0, 20), Fate::Return);
+    }
+
+    #[test]
+    fn a_probe_uses_neither_retries_nor_refusals_but_has_an_end() {
+        let probe = |probes| {
+            decide(Attempted {
+                probe: true,
+                tries: Tries {
+                    counted: 0,
+                    free: 20,
+                    probes,
+                },
+                ..FAILED
+            })
+        };
+        assert!(matches!(probe(64), Fate::Again { counts: false, .. }));
+        assert_eq!(probe(65), Fate::Return);
     }
 
     #[test]
@@ -310,7 +340,10 @@ mod tests {
         let with = |counted, probe| {
             let attempted = Attempted {
                 class: Class::Timeout,
-                tries: Tries { counted, free: 0 },
+                tries: Tries {
+                    counted,
+                    ..Tries::default()
+                },
                 probe,
                 ..FAILED
             };

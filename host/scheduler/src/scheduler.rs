@@ -391,10 +391,10 @@ impl Scheduler {
                 }
             }
             retry::Fate::Again { not_before, counts } => {
-                if counts {
-                    decided.tries.counted += 1;
-                } else {
-                    decided.tries.free += 1;
+                match end.class {
+                    _ if counts => decided.tries.counted += 1,
+                    Class::Throttled => decided.tries.free += 1,
+                    _ => decided.tries.probes += 1,
                 }
                 decided.costs_tokens =
                     counts && matches!(end.class, Class::Transient | Class::Timeout);

@@ -106,15 +106,19 @@ pub(crate) mod barrier {
 pub(crate) mod breaker {
     use std::time::Duration;
 
-    /// Doublings of the breaker's pause. Published is up to a minute; up to 8 s a probe costs
-    /// nothing, and a recovery is not slept through (simulation: an outage of 30 s).
-    /// Pinned by the row of "20 s of 503 from the start".
-    pub(crate) const BREAKER_DOUBLINGS: u32 = 2;
-
-    /// The first pause, to which up to as much again is added by chance, so that lanes that broke
-    /// together don't probe together (published).
+    /// Part of the time for which a server has failed after which it is probed, to which up to as much again is
+    /// added by chance, so that lanes that broke together don't probe together (published).
     /// Pinned by the row of "30 s of 503".
-    pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(1);
+    pub(crate) const PAUSE_SHARE: u32 = 20;
+
+    /// The shortest pause before a probe.
+    /// Pinned by the row of "10 s of 503".
+    pub(crate) const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+
+    /// And the longest. Published is up to a minute; up to 8 s a probe costs nothing, and a recovery is not
+    /// slept through.
+    /// Pinned by the test `a_broken_lane_probes_after_up_to_a_tenth_of_the_time_that_it_has_failed`.
+    pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
     /// Shortest spell without a failure that counts as recovered.
     /// Pinned by the row of "20 s of 503 from the start".
@@ -449,6 +453,10 @@ pub(crate) mod retry {
     /// Refusals that a job survives (published).
     /// Pinned by the test `being_refused_uses_no_retries_but_has_an_end`.
     pub(crate) const MOST_REFUSALS: u32 = 20;
+
+    /// Probes of a broken lane that a job survives: as many as go in four minutes.
+    /// Pinned by the test `a_probe_uses_neither_retries_nor_refusals_but_has_an_end`.
+    pub(crate) const MOST_PROBES: u32 = 65;
 
     /// Retries of a job after which a refusal, while others pass, is taken for its own fault: with two of
     /// them limits in slices of 10 s waste more than a hundredth.

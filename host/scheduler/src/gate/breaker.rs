@@ -1,8 +1,8 @@
 //! The circuit breaker: whether the server, or the way to it, is down.
 //!
 //! Ten failures in a row, or eleven of the last twenty (published), **break** the lane: retries
-//! would only feed the storm. One probe after U(1, 2) · 2ᵏ s, at most 8 s. An answer, whatever it
-//! says, closes the breaker; so does silence, for three times as long as failures took. Attempts
+//! would only feed the storm. A probe goes after each twentieth of the time for which it has failed, or up to
+//! a tenth by chance, and never later than after 8 s: so much of an outage is lost at most. An answer, whatever it says, closes the breaker; so does silence, for three times as long as failures took. Attempts
 //! from before the failures prove nothing, however they end.
 //!
 //! **Why two signals.** A server that is down fails everything, and ten in a row say so at once,
@@ -44,8 +44,8 @@ use crate::time::Time;
 mod giving_up;
 
 use crate::tuning::breaker::{
-    BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, FIRST_PAUSE, HISTORY, RECOVERED,
-    RECOVERED_LATENCIES,
+    BREAKING_ROW, BREAKING_SHARE, HISTORY, LONGEST_PAUSE, PAUSE_SHARE, RECOVERED,
+    RECOVERED_LATENCIES, SHORTEST_PAUSE,
 };
 use giving_up::GivingUp;
 
@@ -126,9 +126,10 @@ impl Breaker {
         if self.giving_up.is_given_up() {
             return Some(now);
         }
-        let doublings = self.strikes.saturating_sub(1).min(BREAKER_DOUBLINGS);
-        let jitter = Duration::from_millis(chance.below(FIRST_PAUSE.as_millis() as u64));
-        Some(now + (FIRST_PAUSE + jitter) * (1 << doublings))
+        let lasted = self.giving_up.failing_for(now);
+        let least = (lasted / PAUSE_SHARE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        let least = least.as_millis() as u64;
+        Some(now + Duration::from_millis(least + chance.below(least)))
     }
 
     /// Takes in that the server answered, whatever it said; `true` if that closes a broken lane.

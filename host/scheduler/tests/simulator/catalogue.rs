@@ -250,7 +250,10 @@ pub(crate) fn troubled() -> Vec<Scenario> {
     let (halved, doubled) = (50, 200);
     let limit = |percent| with(Fault::Limit { at, percent });
     let slow = with(Fault::Slow { at, factor: 10 });
-    let rows: [(&str, Plan, u64, u64); 8] = [
+    let (from, until) = (seconds(100), seconds(110));
+    let short = Fault::Outage { from, until };
+    let rows: [(&str, Plan, u64, u64); 9] = [
+        ("10 s of 503", with(short), 110, 600),
         ("limit halved", limit(halved), 100, 300),
         ("limit doubled", limit(doubled), 100, 1200),
         ("another user takes half", shared, 100, 300),
@@ -263,6 +266,8 @@ pub(crate) fn troubled() -> Vec<Scenario> {
     let row = |(name, plan, at, per_minute): (&'static str, Plan, u64, u64)| {
         let gate = if name.starts_with("10 s of 429") {
             Gate::HALF_DECLARED.recovering(Duration::from_secs(1))
+        } else if name == "10 s of 503" || name == "30 s of 503" {
+            Gate::HALF_DECLARED.recovering((seconds(at) - seconds(100)) / 10)
         } else if name.starts_with("20 s of 503") {
             let (regret, wasted) = (Share::tenths(25), Share::tenths(10));
             Gate::HALF_DECLARED.but(

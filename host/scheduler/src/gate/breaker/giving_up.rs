@@ -17,6 +17,8 @@
 //! all over the queue, and when each of them has failed the others end too. What is offered
 //! later is the next wave. Any answer brings the lane back.
 
+use std::time::Duration;
+
 use crate::job::Refusal;
 use crate::time::Time;
 use crate::tuning::giving_up::{PATIENCE, PATIENCE_WHERE_IT_WORKED, PROBES, WAVE};
@@ -45,6 +47,12 @@ impl GivingUp {
             PATIENCE
         };
         self.given_up |= self.probes >= PROBES && now - since >= patience;
+    }
+
+    /// How long it has failed.
+    pub(super) fn failing_for(&self, now: Time) -> Duration {
+        self.failing_since
+            .map_or(Duration::ZERO, |since| now - since)
     }
 
     /// Takes in that the server failed a probe.
@@ -88,8 +96,6 @@ impl GivingUp {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn at(secs: u64) -> Time {

@@ -140,8 +140,8 @@ impl Bucket {
             return;
         };
         let gained = sum(seen).saturating_sub(presumed.highest);
-        let spent = seen.mark.saturating_sub(last.mark);
-        let is_full = seen.remaining.saturating_add(spent).saturating_mul(10) >= self.limit * 8;
+        let between = seen.mark.saturating_sub(last.mark);
+        let is_full = seen.remaining.saturating_add(between).saturating_mul(10) >= self.limit * 8;
         presumed.slides |= !is_full && presumed.trickles(seen.sent_at);
         let is_refill = gained >= 3 && gained > presumed.loose.max(seen.beside);
         if !is_refill {

@@ -269,12 +269,8 @@ pub(crate) fn troubled() -> Vec<Scenario> {
         } else if name == "10 s of 503" || name == "30 s of 503" {
             Gate::HALF_DECLARED.recovering((seconds(at) - seconds(100)) / 10)
         } else if name.starts_with("20 s of 503") {
-            let (regret, wasted) = (Share::tenths(25), Share::tenths(10));
-            Gate::HALF_DECLARED.but(
-                regret,
-                wasted,
-                "a broken lane is probed every 8 s or sooner",
-            )
+            let why = "a broken lane is probed every 8 s or sooner";
+            Gate::HALF_DECLARED.but(Share::tenths(25), Share::tenths(10), why)
         } else {
             Gate::HALF_DECLARED
         };

@@ -119,8 +119,8 @@ pub(crate) fn queueing() -> Vec<Scenario> {
     rows.into_iter().map(row).collect()
 }
 
-/// Limits of which something is left out.
-pub(crate) fn unlearnt() -> Vec<Scenario> {
+/// A limit and what is left, and not when it is filled again.
+fn without_resets() -> Vec<(&'static str, Plan)> {
     let (limit, window) = (300, 60 * SECOND);
     let minute = Shape::Fixed { limit, window };
     let ten = Shape::Fixed {
@@ -133,7 +133,7 @@ pub(crate) fn unlearnt() -> Vec<Scenario> {
         server.twist = Twist::AtAnswer;
         near(server, 700, latency, None).with_jitter()
     };
-    let rows = [
+    vec![
         ("LiteLLM, 300 a minute, 4 s", proxy(4000)),
         ("LiteLLM, 300 a minute, 0.5 s", proxy(500)),
         (
@@ -152,6 +152,12 @@ pub(crate) fn unlearnt() -> Vec<Scenario> {
             "50 in 10 s, limits without resets",
             near(limited(Style::LiteLlm, Ask::Nothing, ten), 400, 500, None),
         ),
+    ]
+}
+
+/// Limits of which something is left out.
+pub(crate) fn unlearnt() -> Vec<Scenario> {
+    let rows = [
         (
             "sliding 50 a second, retry-after in s",
             fifty(Style::Silent, Ask::Seconds, sliding()),
@@ -173,8 +179,9 @@ pub(crate) fn unlearnt() -> Vec<Scenario> {
             fifty(Style::Silent, Ask::Seconds, bucket()),
         ),
     ];
-    let mut all: Vec<Scenario> = rows
+    let mut all: Vec<Scenario> = without_resets()
         .into_iter()
+        .chain(rows)
         .map(|(name, plan)| scenario(name, plan, NINE_TENTHS))
         .collect();
     let told = Gate::HALF_DECLARED.but(

@@ -50,6 +50,8 @@ pub(crate) struct Gate {
     /// The median of what answers take above that of a client that always has one more in flight
     /// than the server has slots.
     pub(crate) slower: Option<Share>,
+    /// And of the 95th percentile: what the lane does before it has found out.
+    pub(crate) late: Option<Share>,
     /// Where the figures come from.
     pub(crate) why: &'static str,
 }
@@ -63,6 +65,7 @@ impl Gate {
         recovery: None,
         fairness: None,
         slower: None,
+        late: None,
         why: "declared by headers",
     };
 
@@ -88,6 +91,7 @@ impl Gate {
         recovery: None,
         fairness: None,
         slower: None,
+        late: None,
         why: "undeclared",
     };
 
@@ -99,15 +103,17 @@ impl Gate {
         recovery: None,
         fairness: None,
         slower: None,
+        late: None,
         why: "declared by the user",
     };
 
     /// A server that queues: throughput of at least 97 % of the best, and answers that take at most
-    /// half as long again.
+    /// half as long again, and one of twenty twice as long.
     pub(crate) const QUEUE: Self = Self {
         regret: Share::tenths(31),
         wasted: Share::ZERO,
         slower: Some(Share::tenths(500)),
+        late: Some(Share::tenths(1000)),
         idle: None,
         recovery: None,
         fairness: None,

@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 42] = [
+pub(crate) const KNOWN: [Known; 45] = [
     known("token bucket, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
@@ -90,15 +90,34 @@ pub(crate) const KNOWN: [Known; 42] = [
         "8 slots, slower with each that waits",
         slower(52, 500, SLOTS),
     ),
+    known("one slot, always 150 ms", late(2_050)),
+    known("one slot, 5 s", late(1_850)),
     known(
         "one slot that states 1,000 a minute",
-        slower(10, 18_000, STATED),
+        Gate {
+            late: Some(Share::tenths(18_000)),
+            ..slower(10, 18_000, STATED)
+        },
     ),
-    known("8 slots that state 1,000 a minute", slower(31, 850, STATED)),
+    known(
+        "8 slots that state 1,000 a minute",
+        Gate {
+            late: Some(Share::tenths(13_500)),
+            ..slower(31, 850, STATED)
+        },
+    ),
+    known(
+        "one slot, 0.3 s, -j 20",
+        Gate {
+            late: Some(Share::tenths(6_500)),
+            ..slower(31, 500, ASKED)
+        },
+    ),
     known(
         "one slot that refuses for 50 ms",
         Gate {
             wasted: Share::tenths(70),
+            late: Some(Share::tenths(18_000)),
             ..slower(10, 19_000, STATED)
         },
     ),
@@ -172,6 +191,9 @@ const WINDOWS: &str = "in ten windows, two are spent on finding out how many and
 const STATED: &str =
     "where a limit is stated, or was met, the window grows before answers tell of a queue";
 
+/// Why the first answers of a queue are late.
+const ASKED: &str = "twenty at once were asked for, and are sent first";
+
 /// Why what comes later is used later.
 const CALM: &str = "more is tried after a calm stretch";
 
@@ -219,6 +241,18 @@ const fn slower(regret: u64, slower: u64, why: &'static str) -> Gate {
         slower: Some(Share::tenths(slower)),
         why,
         ..Gate::QUEUE
+    }
+}
+
+/// A server that queues, by how much later one of twenty answers is.
+const fn late(most: u64) -> Gate {
+    Gate {
+        late: Some(Share::tenths(most)),
+        ..slower(
+            31,
+            500,
+            "a lane opens with four, and its first answers say little",
+        )
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Score {
     pub(crate) recovery: Option<Duration>,
     /// The median latency above the oracle's, where the server queues.
     pub(crate) slower: Option<Share>,
+    /// And the 95th percentile.
+    pub(crate) late: Option<Share>,
     pub(crate) idle: Option<Duration>,
     /// Jobs that the oracle got an answer for and the scheduler didn't.
     pub(crate) lost: u64,
@@ -55,23 +57,21 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> Score {
     let ideal = oracle::run(scenario.plan.world(seed));
     let run = client::run(scenario.plan.world(seed), way.clone());
     let mut score = judge(&scenario.plan, scenario.change, &run, &ideal);
-    score.slower = at_the_knee(&scenario.plan).map(|plan| {
+    if let Some(plan) = at_the_knee(&scenario.plan) {
         let best = client::run(plan.world(seed), way);
-        Share::above(middle(&run.took), middle(&best.took))
-    });
+        let above = |percent| {
+            let (ours, theirs) = (
+                percentile(&run.took, percent),
+                percentile(&best.took, percent),
+            );
+            Some(Share::above(ours, theirs))
+        };
+        (score.slower, score.late) = (above(50), above(95));
+    }
     score
 }
 
 fn judge(plan: &Plan, change: Option<Change>, run: &Run, ideal: &Ideal) -> Score {
-    let mut queued = run.queued.clone();
-    queued.sort_unstable();
-    let percentile = |percent: usize| {
-        let last = queued.len().saturating_sub(1);
-        queued
-            .get(last * percent / 100)
-            .copied()
-            .unwrap_or_default()
-    };
     let lost = run.ended.iter().zip(&ideal.answered).enumerate();
     let lost = lost.filter(|(job, (ended, answered))| {
         let ends = plan.lanes[job % plan.lanes.len()].ends;
@@ -81,11 +81,12 @@ fn judge(plan: &Plan, change: Option<Change>, run: &Run, ideal: &Ideal) -> Score
     Score {
         regret: Share::above(run.makespan, ideal.makespan),
         wasted: Share::of(run.throttled, run.attempts),
-        queued_p50: percentile(50),
-        queued_p99: percentile(99),
+        queued_p50: percentile(&run.queued, 50),
+        queued_p99: percentile(&run.queued, 99),
         fairness: shared.then(|| fairness(plan, run)),
         recovery: change.map(|change| recovery(change, run)),
         slower: None,
+        late: None,
         idle: run.idle,
         lost: lost.count() as u64,
     }
@@ -104,11 +105,12 @@ fn at_the_knee(plan: &Plan) -> Option<Plan> {
     Some(plan)
 }
 
-/// The median; of nothing it is nothing.
-fn middle(spans: &[Duration]) -> Duration {
+/// The span that so many per cent are no longer than; of nothing it is nothing.
+fn percentile(spans: &[Duration], percent: usize) -> Duration {
     let mut spans = spans.to_vec();
     spans.sort_unstable();
-    spans.get(spans.len() / 2).copied().unwrap_or_default()
+    let last = spans.len().saturating_sub(1);
+    spans.get(last * percent / 100).copied().unwrap_or_default()
 }
 
 /// Jain's index over what each lane got until the first of them had nothing left to do.
@@ -183,6 +185,8 @@ impl Scores {
             recovery: span(|score| score.recovery),
             slower: of(&|score| score.slower.map(|share| u128::from(share.0)))
                 .map(|share| Share(share as u64)),
+            late: of(&|score| score.late.map(|share| u128::from(share.0)))
+                .map(|share| Share(share as u64)),
             idle: span(|score| score.idle),
             lost: of(&|score| Some(u128::from(score.lost))).unwrap_or(0) as u64,
         }
@@ -221,6 +225,9 @@ impl Scores {
                 slower <= most,
                 format!("answers slower by {slower} of {most}"),
             );
+        }
+        if let (Some(most), Some(late)) = (gate.late, worst.late) {
+            must(late <= most, format!("late answers by {late} of {most}"));
         }
         if let (Some(wanted), Some(fairness)) = (gate.fairness, worst.fairness) {
             must(

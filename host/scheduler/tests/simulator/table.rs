@@ -17,8 +17,8 @@ pub(crate) const BEGIN: &str = "<!-- sim:begin -->\n";
 pub(crate) const END: &str = "<!-- sim:end -->";
 
 const HEAD: &str = "\
-| scenario | regret | wasted | queue p50 | queue p99 | fairness | recovery | slower | idle | lost | gate |
-|---|---|---|---|---|---|---|---|---|---|---|
+| scenario | regret | wasted | queue p50 | queue p99 | fairness | recovery | slower | late | idle | lost | gate |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 ";
 
 /// One row for each scenario.
@@ -49,7 +49,7 @@ fn row(text: &mut String, scenario: &Scenario, scores: &Scores) {
     };
     writeln!(
         text,
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {verdict} |",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {verdict} |",
         scenario.name,
         both(&|score| score.regret.to_string()),
         both(&|score| score.wasted.to_string()),
@@ -62,6 +62,7 @@ fn row(text: &mut String, scenario: &Scenario, scores: &Scores) {
         both(&|score| score
             .slower
             .map_or("–".to_owned(), |share| share.to_string())),
+        both(&|score| score.late.map_or("–".to_owned(), |share| share.to_string())),
         both(&|score| score.idle.map_or("–".to_owned(), span)),
         both(&|score| score.lost.to_string()),
     )

@@ -13,6 +13,7 @@
 //!
 //! An answer **pays** if it says that as many as there are now are worked on at once: it overtook
 //! half of those in flight, or it was sent beside half as many and took hardly longer than the base.
+//! The base is of fewer in flight than it was sent with, where any were answered.
 //! Only answers that pay widen the window, so a lane that opens grows by answers and never by time.
 //!
 //! A queue is **suspected** where nobody overtook for a while and answers take longer than the quickest
@@ -202,7 +203,9 @@ impl Knee {
         if !came.filled {
             return Advice::Stay;
         }
-        let base = self.base(KNOWN);
+        // Held against fewer in flight: what takes as long as itself says nothing.
+        let below = self.octaves.base_below(came.among, KNOWN);
+        let base = below.unwrap_or_else(|| self.base(KNOWN));
         let longer = self.recent.value - base.taken;
         // Its burst begins at the place `rank`, and by when it was sent it has `rank + beside`; who of a burst
         // arrived first isn't known, so the middle of both is taken. If twice that is more than all in

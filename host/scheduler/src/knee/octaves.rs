@@ -100,18 +100,45 @@ impl Octaves {
 
     /// The lowest mean of octaves with `least` answers, its own error added.
     pub(super) fn base(&self, least: i64) -> Option<Base> {
+        // As long as many are out, the quick ones have come back.
+        let told = |octave: &&Octave| octave.taken.count >= least.max(octave.out);
+        let told = self.octaves.iter().filter(told);
+        told.map(|octave| self.careful(octave)).min()
+    }
+
+    /// The lowest mean of octaves with `least` answers and fewer in flight than `among`; of all answers there
+    /// together if none has as many.
+    pub(super) fn base_below(&self, among: u32, least: i64) -> Option<Base> {
+        let fewer = (among.max(1).ilog2() as usize).min(OCTAVES - 1);
+        let lower = &self.octaves[..fewer.max(1)];
+        let told = lower.iter().filter(|octave| octave.taken.count >= least);
+        let known = told.map(|octave| self.careful(octave)).min();
+        known.or_else(|| {
+            let count: i64 = lower.iter().map(|octave| octave.taken.count).sum();
+            let mean = |of: fn(&Octave) -> Mean| {
+                let sum = lower
+                    .iter()
+                    .map(|octave| of(octave).value * of(octave).count);
+                sum.sum::<i64>() / count.max(1)
+            };
+            (count > 0).then(|| Base {
+                taken: mean(|octave| octave.taken),
+                height: mean(|octave| octave.height),
+            })
+        })
+    }
+
+    /// The mean of an octave, its own error added.
+    fn careful(&self, octave: &Octave) -> Base {
         let squared = if self.spread.count < i64::from(FEWEST) {
             SPREAD * SPREAD
         } else {
             self.spread.value.max(0)
         };
-        // As long as many are out, the quick ones have come back.
-        let told = |octave: &&Octave| octave.taken.count >= least.max(octave.out);
-        let careful = |octave: &Octave| Base {
+        Base {
             taken: octave.taken.value + (squared / octave.taken.count.min(MEMORY)).isqrt(),
             height: octave.height.value,
-        };
-        self.octaves.iter().filter(told).map(careful).min()
+        }
     }
 
     /// Whether answers differ by more than this by themselves, as far as is known.

@@ -241,6 +241,19 @@ fn what_spaces_the_attempts_makes_a_queue_of_nothing() {
 }
 
 #[test]
+fn what_takes_as_long_as_itself_is_no_base() {
+    let mut octaves = Octaves::default();
+    for among in 4..8 {
+        octaves.answered(among, 12_000);
+    }
+    assert_eq!(octaves.base_below(4, 4), None);
+    octaves.answered(1, 10_000);
+    octaves.answered(2, 11_000);
+    let base = octaves.base_below(4, 4).map(|base| base.taken);
+    assert_eq!(base, Some(10_500), "few answers count together");
+}
+
+#[test]
 fn one_quick_answer_is_no_base_and_thirty_are() {
     let mut octaves = Octaves::default();
     octaves.answered(1, 10_000);

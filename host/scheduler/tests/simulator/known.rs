@@ -90,7 +90,7 @@ pub(crate) const KNOWN: [Known; 45] = [
         "8 slots, slower with each that waits",
         slower(52, 500, SLOTS),
     ),
-    known("one slot, always 150 ms", late(2_050)),
+    known("one slot, always 150 ms", late(1_550)),
     known("one slot, 5 s", late(1_850)),
     known(
         "one slot that states 1,000 a minute",

@@ -39,12 +39,12 @@ mod words;
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use doctor::Doctor;
 pub(crate) use explain::Explain;
-pub(crate) use filtering::{Filtering, Wanted};
+pub(crate) use filtering::{Filtering, FormerRows};
 pub(crate) use inputs::Inputs;
 pub(crate) use kept_runs::{
     Check, Config, Diff, Export, Import, Init, Merge, Regression, SCHEMA_NAME, Schema,
 };
-pub(crate) use learnt::{Completions, Man};
+pub(crate) use learnt::{Completions, ManArguments};
 pub(crate) use migrate::Migrate;
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use plugin::{
@@ -53,7 +53,7 @@ pub(crate) use plugin::{
 };
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
-pub(crate) use shown::{Delete, List, ListedState, Show, Since};
+pub(crate) use shown::{Delete, List, ListedState, Show, SinceTime};
 pub(crate) use spending::Spending;
 pub(crate) use trust::{Lock, Trust, TrustFlags};
 pub(crate) use view::View;
@@ -147,7 +147,7 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Write man pages
     #[command(hide = true)]
-    Man(Man),
+    Man(ManArguments),
 }
 
 /// `runner retry`

@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use runner_eval::plugins::{Bundled, Known};
-use runner_sandbox::{Carried, CarriedError};
+use runner_eval::plugins::{BundleProof, BundleSource};
+use runner_sandbox::{CarriedError, CarriedSet};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -23,12 +23,12 @@ const DIGESTS: &str = env!("RUNNER_BUNDLE");
 ///
 /// # Errors
 /// When there is none, for nearly every config needs them, or they are damaged.
-pub(crate) fn plugins(environment: &Environment, cwd: &Path) -> Result<Bundled, Failure> {
+pub(crate) fn plugins(environment: &Environment, cwd: &Path) -> Result<BundleSource, Failure> {
     if let Some(folder) = environment.get("RUNNER_BUNDLED_PLUGINS") {
         return named(&cwd.join(folder));
     }
     match carried()? {
-        Some(carried) => Ok(Bundled::Carried(Arc::new(carried))),
+        Some(carried) => Ok(BundleSource::Carried(Arc::new(carried))),
         None => beside(&own_path()),
     }
 }
@@ -42,8 +42,8 @@ pub(crate) fn known() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// When it is not there, or damaged.
-pub(crate) fn carried() -> Result<Option<Carried>, Failure> {
-    if !Carried::is_expected() {
+pub(crate) fn carried() -> Result<Option<CarriedSet>, Failure> {
+    if !CarriedSet::is_expected() {
         return Ok(None);
     }
     let path = own_path();
@@ -52,7 +52,7 @@ pub(crate) fn carried() -> Result<Option<Carried>, Failure> {
         source,
     };
     let carried = own_file(&path).map_err(unreadable);
-    let carried = carried.and_then(|file| Carried::of_program(file, &path));
+    let carried = carried.and_then(|file| CarriedSet::of_program(file, &path));
     carried.map_err(|error| {
         Failure::usage_from(error).help(
             "the plugins are part of the program's file: install it again (a copy must be complete and readable)",
@@ -82,11 +82,11 @@ fn own_path() -> PathBuf {
 }
 
 /// The folder that the user named.
-fn named(directory: &Path) -> Result<Bundled, Failure> {
+fn named(directory: &Path) -> Result<BundleSource, Failure> {
     if directory.is_dir() {
-        return Ok(Bundled::Folder {
+        return Ok(BundleSource::Folder {
             directory: directory.to_owned(),
-            known: Known::Folder,
+            known: BundleProof::Folder,
         });
     }
     let shown = directory.display();
@@ -96,12 +96,12 @@ fn named(directory: &Path) -> Result<Bundled, Failure> {
 }
 
 /// The folder beside a program that was just built.
-fn beside(program: &Path) -> Result<Bundled, Failure> {
+fn beside(program: &Path) -> Result<BundleSource, Failure> {
     let directory = program.parent().unwrap_or(program).join("plugins");
     if directory.is_dir() {
-        return Ok(Bundled::Folder {
+        return Ok(BundleSource::Folder {
             directory,
-            known: Known::Digests(known().map(str::to_owned).collect()),
+            known: BundleProof::Digests(known().map(str::to_owned).collect()),
         });
     }
     let shown = directory.display();
@@ -139,8 +139,8 @@ mod tests {
         };
         assert!(found(".").is_ok_and(|found| matches!(
             found,
-            Bundled::Folder {
-                known: Known::Folder,
+            BundleSource::Folder {
+                known: BundleProof::Folder,
                 ..
             }
         )));

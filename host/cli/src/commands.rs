@@ -55,7 +55,7 @@ mod version;
 mod view;
 
 /// What every command knows.
-struct Setting {
+struct CommandContext {
     environment: Environment,
     cwd: PathBuf,
     home: Home,
@@ -74,7 +74,7 @@ struct Setting {
     files: Option<u64>,
 }
 
-impl Setting {
+impl CommandContext {
     fn new(global: &Global) -> Result<Self, Failure> {
         let mut environment = Environment::of_process();
         let cwd = std::env::current_dir().context("the current folder can't be found")?;
@@ -186,7 +186,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         stdout::print(&arguments::long_help())?;
         return Ok(SUCCESS);
     };
-    let setting = match Setting::new(&arguments.global) {
+    let setting = match CommandContext::new(&arguments.global) {
         // It tells what stops every command beside what else it finds.
         Err(failure) => match command {
             Command::Doctor(doctor) => return doctor::run(&doctor, &Err(failure)),

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use runner_config::TrustRequest;
 use runner_eval::trust::{Agreements, Level, Need};
-use runner_eval::{Preparation, Settled, Unsettled, prepare};
+use runner_eval::{Preparation, SettledRun, UnsettledRun, prepare};
 use tokio::runtime::Runtime;
 
 use crate::arguments::TrustFlags;
@@ -31,7 +31,7 @@ mod words;
 pub(crate) use asking::Asking;
 pub(crate) use question::{Answer, ask};
 pub(crate) use remembered::{Entry, Folders, Remembered, canonical, of_folder};
-pub(crate) use words::{More, told};
+pub(crate) use words::{LaterRequests, told};
 
 /// The variable that trusts unseen.
 pub(crate) const TRUST_VARIABLE: &str = "RUNNER_TRUST";
@@ -79,7 +79,7 @@ impl Unseen {
 
 /// How a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ConsentMode {
     /// By a question in the terminal.
     Question,
     /// They said yes already, to what `runner trust --show` shows now: to one stage.
@@ -107,7 +107,7 @@ pub(crate) struct Consent<'a> {
     /// What was agreed to before.
     pub(crate) remembered: Remembered,
     /// How the person is asked.
-    pub(crate) how: How,
+    pub(crate) how: ConsentMode,
     /// The command that asks them.
     pub(crate) command: Asking,
     /// What they are asked for.
@@ -130,7 +130,7 @@ impl Purpose {
 
 /// What is agreed to so far: unseen, before, and in this command.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownAgreements {
     pub(crate) agreements: Agreements,
     /// Why what was agreed to before can't be read. It matters once something is needed, and most
     /// runs need nothing.
@@ -139,13 +139,13 @@ pub(crate) struct Known {
 
 impl Consent<'_> {
     /// What is agreed to without a question.
-    pub(crate) fn known(&self) -> Known {
+    pub(crate) fn known(&self) -> KnownAgreements {
         let (agreed, damage) = match self.remembered.of(self.folders) {
             Ok(agreed) => (agreed, None),
             Err(damage) => (BTreeSet::new(), Some(damage)),
         };
         let level = self.unseen.level;
-        Known {
+        KnownAgreements {
             agreements: Agreements { level, agreed },
             damage,
         }
@@ -158,12 +158,12 @@ impl Consent<'_> {
     pub(crate) fn read(
         &self,
         requests: Vec<TrustRequest>,
-        known: &mut Known,
+        known: &mut KnownAgreements,
     ) -> Result<(), Failure> {
         let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
-        self.obtain(&open, More::Follows, known)?;
+        self.obtain(&open, LaterRequests::Follows, known)?;
         // What it makes would be known only by running it, which nobody had agreed to.
-        if self.how == How::Yes && open.iter().any(Need::is_program) {
+        if self.how == ConsentMode::Yes && open.iter().any(Need::is_program) {
             return Err(self.one_stage("what else is asked for is known once it has run"));
         }
         Ok(())
@@ -176,26 +176,31 @@ impl Consent<'_> {
     pub(crate) fn settle(
         &self,
         mut what: Preparation,
-        mut known: Known,
+        mut known: KnownAgreements,
         (runtime, excerpts): (&Runtime, &Excerpts),
-    ) -> Result<Settled, Failure> {
+    ) -> Result<SettledRun, Failure> {
         loop {
             let prepared = runtime.block_on(prepare(what));
             let prepared = prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors)))?;
-            let Unsettled { prepared, open } = match runtime.block_on(prepared.settle()) {
+            let UnsettledRun { prepared, open } = match runtime.block_on(prepared.settle()) {
                 Ok(settled) => {
                     self.tell(&settled);
                     return Ok(settled);
                 }
                 Err(unsettled) => unsettled,
             };
-            self.obtain(&open, More::Nothing, &mut known)?;
+            self.obtain(&open, LaterRequests::Nothing, &mut known)?;
             what = prepared.again(known.agreements.clone());
         }
     }
 
     /// Gets agreement to all of `open`, which then is known.
-    fn obtain(&self, open: &[Need], more: More, known: &mut Known) -> Result<(), Failure> {
+    fn obtain(
+        &self,
+        open: &[Need],
+        more: LaterRequests,
+        known: &mut KnownAgreements,
+    ) -> Result<(), Failure> {
         known.damage.take().map_or(Ok(()), Err)?;
         self.agree(open, more)?;
         known
@@ -206,7 +211,7 @@ impl Consent<'_> {
     }
 
     /// Says what was trusted unseen, if that made a difference.
-    fn tell(&self, settled: &Settled) {
+    fn tell(&self, settled: &SettledRun) {
         let agreed = self.remembered.of(self.folders).unwrap_or_default();
         let needs = settled.needs().iter();
         let unseen: Vec<&Need> = needs
@@ -220,18 +225,22 @@ impl Consent<'_> {
     }
 
     /// Gets agreement to all of `open`, one question for each kind of author.
-    fn agree(&self, open: &[Need], more: More) -> Result<(), Failure> {
-        if self.how == How::Nobody {
+    fn agree(&self, open: &[Need], more: LaterRequests) -> Result<(), Failure> {
+        if self.how == ConsentMode::Nobody {
             return Err(words::refusal(open, more, self.purpose, &self.command));
         }
-        if self.how == How::Yes && !self.said.borrow().is_empty() {
+        if self.how == ConsentMode::Yes && !self.said.borrow().is_empty() {
             return Err(self.one_stage("more is asked for"));
         }
         let groups = words::by_author(open);
         let last = groups.len().saturating_sub(1);
         for (index, needs) in groups.into_iter().enumerate() {
-            if self.how == How::Question {
-                let more = if index == last { more } else { More::Nothing };
+            if self.how == ConsentMode::Question {
+                let more = if index == last {
+                    more
+                } else {
+                    LaterRequests::Nothing
+                };
                 let question = words::question(&needs, more, self.folders, &self.command)?;
                 match ask(&question)? {
                     Answer::Yes => {}
@@ -248,7 +257,7 @@ impl Consent<'_> {
                 }
             }
             self.remembered.add(self.folders, &needs)?;
-            if self.how == How::Yes {
+            if self.how == ConsentMode::Yes {
                 self.said.borrow_mut().extend(needs.into_iter().cloned());
             }
         }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use runner_eval::event::{Consumer, Event};
-use runner_files::{Folder, Readers};
+use runner_files::{Folder, ReadAccess};
 
 mod line;
 mod pipe;
@@ -143,7 +143,7 @@ impl Destination {
 /// Opens an ordinary file, not through a link, or makes it and its folder.
 fn ordinary(path: &Path) -> io::Result<File> {
     let (folder, name) = Folder::of(path)?;
-    folder.open_or_create(&name, Readers::Usual)
+    folder.open_or_create(&name, ReadAccess::Usual)
 }
 
 impl Writer {

@@ -14,7 +14,7 @@ use runner_view::pairing;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::arguments::Wanted;
+use crate::arguments::FormerRows;
 use crate::failure::Failure;
 use crate::output::Records as _;
 use crate::results_file::{self, Shape};
@@ -51,14 +51,14 @@ struct TestCase {
 /// When there is no such run or file, or it can't be read.
 pub(crate) fn read(
     flag: &str,
-    wanted: Wanted,
+    wanted: FormerRows,
     named: &str,
     cwd: &Path,
     store: impl FnOnce() -> Result<Option<Store>, Failure>,
 ) -> Result<FormerCases, Failure> {
     let path = cwd.join(named);
     let shape = Shape::of(&path);
-    let is_test = matches!(wanted, Wanted::Test(_));
+    let is_test = matches!(wanted, FormerRows::Test(_));
     if !is_test && (shape.is_some() || path.is_file()) {
         let mut cases = FormerCases::new(flag, named);
         of_file(flag, named, &path, shape, &mut |row| {
@@ -71,7 +71,7 @@ pub(crate) fn read(
     };
     let run = StoredRun::find(store, named)?;
     let mut cases = FormerCases::new(flag, &run.info.id);
-    if let Wanted::Test(number) = wanted {
+    if let FormerRows::Test(number) = wanted {
         for record in run.cases(number, None)? {
             let record = record?;
             cases.add(&FormerCase {
@@ -89,13 +89,13 @@ pub(crate) fn read(
 }
 
 /// Keeps a row if it is meant.
-fn take(row: FormerRow, wanted: Wanted, cases: &mut FormerCases) {
+fn take(row: FormerRow, wanted: FormerRows, cases: &mut FormerCases) {
     let is_error = row.failure_reason == ERROR;
     let waits = row.outcome.as_deref() == Some(Outcome::Waiting.as_str());
     let is_meant = match wanted {
-        Wanted::NotPassed | Wanted::Test(_) => true,
-        Wanted::Failed => !is_error && !waits,
-        Wanted::Errors => is_error,
+        FormerRows::NotPassed | FormerRows::Test(_) => true,
+        FormerRows::Failed => !is_error && !waits,
+        FormerRows::Errors => is_error,
     };
     if is_meant && !row.success {
         cases.add(&FormerCase {
@@ -148,7 +148,7 @@ mod tests {
         Ok((folder, path))
     }
 
-    fn count(wanted: Wanted, named: &str, cwd: &Path) -> Result<usize, String> {
+    fn count(wanted: FormerRows, named: &str, cwd: &Path) -> Result<usize, String> {
         let cases = read("--filter-failing", wanted, named, cwd, || Ok(None));
         cases
             .map(|cases| cases.len())
@@ -175,8 +175,12 @@ mod tests {
         let lines = rows.each_ref().map(ToString::to_string).join("\n\n");
         std::fs::write(cwd.join("r.jsonl"), lines)?;
         for name in ["r.json", "r.jsonl"] {
-            let counts = [Wanted::NotPassed, Wanted::Failed, Wanted::Errors]
-                .map(|wanted| count(wanted, name, &cwd));
+            let counts = [
+                FormerRows::NotPassed,
+                FormerRows::Failed,
+                FormerRows::Errors,
+            ]
+            .map(|wanted| count(wanted, name, &cwd));
             assert_eq!(counts, [Ok(4), Ok(1), Ok(2)], "{name}");
         }
         Ok(())
@@ -189,7 +193,7 @@ mod tests {
         let (_keep, cwd) = file("r.json", &document)?;
         std::fs::write(cwd.join("r.jsonl"), &endless)?;
         for name in ["r.json", "r.jsonl"] {
-            let told = count(Wanted::NotPassed, name, &cwd).expect_err("too large");
+            let told = count(FormerRows::NotPassed, name, &cwd).expect_err("too large");
             let why = "a part of it is larger than 64 MiB";
             assert!(told.contains(why), "{told}");
         }
@@ -208,7 +212,7 @@ mod tests {
         let store = || Ok(Some(kept.store.clone()));
         let cases = read(
             "--filter-errors-only",
-            Wanted::Errors,
+            FormerRows::Errors,
             "latest",
             folder.path(),
             store,
@@ -239,12 +243,16 @@ mod tests {
             ("run-1", "error: "),
         ];
         for (name, beginning) in cases {
-            let told = count(Wanted::NotPassed, name, &cwd).expect_err("refused");
+            let told = count(FormerRows::NotPassed, name, &cwd).expect_err("refused");
             assert!(told.starts_with(beginning), "{told}");
         }
-        let failure = read("--filter-failing", Wanted::Errors, "run-1", &cwd, || {
-            Ok(None)
-        });
+        let failure = read(
+            "--filter-failing",
+            FormerRows::Errors,
+            "run-1",
+            &cwd,
+            || Ok(None),
+        );
         assert_eq!(failure.expect_err("refused").code(), USAGE);
         Ok(())
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use runner_config::{Permissions, relative};
 use runner_eval::plugins::{PluginSet, ThirdParty};
-use runner_files::{Readers, Replacement, text_up_to};
+use runner_files::{ReadAccess, Replacement, text_up_to};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -195,7 +195,7 @@ impl LockEntry {
         let version = VERSION;
         let text = serde_json::to_string_pretty(&LockFile { version, configs });
         let text = text.context("a lock file is plain data")?;
-        Replacement::of(&path, Readers::Usual, (text + "\n").as_bytes())
+        Replacement::of(&path, ReadAccess::Usual, (text + "\n").as_bytes())
             .with_context(|| format!("can't write {}", path.display()))?;
         Ok(path)
     }

@@ -17,11 +17,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use runner_config::Origin;
+use runner_config::TextOrigin;
 use runner_config::plan::{CaseId, OutputPath};
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::{ColumnHead, Summary};
-use runner_files::{Readers, Replacement, try_place};
+use runner_files::{ReadAccess, Replacement, try_place};
 use runner_store::Store;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,7 +39,7 @@ mod yaml;
 
 pub(crate) use json::{cost, instant, prompts, write as write_json};
 pub(crate) use jsonl::Stream;
-pub(crate) use markdown::{Against, Bad, text as summary, worst};
+pub(crate) use markdown::{Bad, RegressionSummary, text as summary, worst};
 pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
@@ -106,7 +106,7 @@ pub(crate) struct Run<'a> {
     /// Says how much of a disk results leave free.
     pub(crate) store: &'a Store,
     /// What an earlier run says of it, if one was named.
-    pub(crate) against: Option<&'a Against>,
+    pub(crate) against: Option<&'a RegressionSummary>,
 }
 
 /// A column in the results file.
@@ -194,8 +194,8 @@ impl Output {
         let shown = in_line(&path.path);
         // What a config calls a link says nothing about what it leads to.
         let named = match path.origin {
-            Origin::Person => &path.path,
-            Origin::Config | Origin::Vouched | Origin::Data(_) => &path.place,
+            TextOrigin::Person => &path.path,
+            TextOrigin::Config | TextOrigin::Vouched | TextOrigin::Data(_) => &path.place,
         };
         let extension = named
             .extension()
@@ -245,7 +245,7 @@ impl Output {
     /// Checks whether a file can be put there.
     fn check(&self) -> Result<(), Failure> {
         check_place(self.path())?;
-        if self.path.origin == Origin::Person {
+        if self.path.origin == TextOrigin::Person {
             return Ok(());
         }
         // A folder that is not there has no file, and is not made for the question.
@@ -285,7 +285,7 @@ impl Output {
     pub(crate) fn write(&self, run: &Run<'_>) -> anyhow::Result<()> {
         let replace = || -> anyhow::Result<()> {
             let place = Place::of(&self.path, self.format)?;
-            let new = Replacement::begin(place.folder, &place.name, Readers::Usual)?;
+            let new = Replacement::begin(place.folder, &place.name, ReadAccess::Usual)?;
             let mut file = BufWriter::new(Sparing {
                 out: new,
                 store: run.store,

@@ -8,8 +8,10 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
-use runner_eval::repeats::{Repeated, Repeats};
-use runner_eval::summary::{ColumnHead, End, MOST_METRIC_NAMES, MOST_METRICS, Sum, Summary, Tally};
+use runner_eval::repeats::{Repeats, TestRepeats};
+use runner_eval::summary::{
+    ColumnHead, End, FixedSum, MOST_METRIC_NAMES, MOST_METRICS, Summary, Tally,
+};
 use runner_gateway::Statement;
 
 use crate::figures;
@@ -242,7 +244,7 @@ pub(crate) fn counts(summary: &Summary) -> String {
 
 /// What was paid, how much of it for grading, and what the cache saved: as far as there is something to say.
 pub(crate) fn costs(all: &Tally) -> Vec<String> {
-    let paid = all.cost.map(Sum::value).unwrap_or_default();
+    let paid = all.cost.map(FixedSum::value).unwrap_or_default();
     let parts = [
         (paid, ""),
         (all.grading_cost.value(), " of it for grading"),
@@ -341,7 +343,7 @@ fn repeats(text: &mut String, repeats: &Repeats) {
         return;
     };
     let all = repeats.in_order();
-    let mut flaky: Vec<&Repeated> = all.iter().copied().filter(|one| one.is_flaky()).collect();
+    let mut flaky: Vec<&TestRepeats> = all.iter().copied().filter(|one| one.is_flaky()).collect();
     let _ = writeln!(
         text,
         "Repeats: {} of {} flaky; pass^{k} {}: the share that passes {k} times in a row.",

@@ -117,20 +117,20 @@ pub(crate) fn rows<T: DeserializeOwned>(
 }
 
 /// How much may still be read before the end of a part.
-type Room = Rc<Cell<Left>>;
+type Room = Rc<Cell<ReadAllowance>>;
 
 #[derive(Debug, Clone, Copy)]
-struct Left {
+struct ReadAllowance {
     bytes: u64,
     values: u64,
 }
 
-const WHOLE: Left = Left {
+const WHOLE: ReadAllowance = ReadAllowance {
     bytes: MAX_PART,
     values: MAX_VALUES,
 };
 
-impl Left {
+impl ReadAllowance {
     /// What is left after this, if anything.
     fn after(self, read: &[u8]) -> io::Result<Self> {
         let values = read.iter().filter(|byte| b",[{".contains(byte)).count();
@@ -156,7 +156,7 @@ impl Left {
 
 /// Texts of JSON that are one part together, such as the columns of a row.
 #[derive(Debug)]
-pub(crate) struct JsonPart(Left);
+pub(crate) struct JsonPart(ReadAllowance);
 
 impl JsonPart {
     /// Nothing read of it yet.
@@ -177,12 +177,12 @@ impl JsonPart {
 
 /// A file that ends with an error where a part of it is too large.
 #[derive(Debug)]
-struct Parts {
+struct BoundedFile {
     file: File,
     room: Room,
 }
 
-impl Read for Parts {
+impl Read for BoundedFile {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(into)?;
         self.room.set(self.room.get().after(&into[..read])?);
@@ -190,11 +190,11 @@ impl Read for Parts {
     }
 }
 
-fn open(path: &Path) -> Result<(BufReader<Parts>, Room), Unreadable> {
+fn open(path: &Path) -> Result<(BufReader<BoundedFile>, Room), Unreadable> {
     let file = File::open(path);
     let file = file.map_err(|error| Unreadable(format!("it can't be read: {error}")))?;
     let room = Room::new(Cell::new(WHOLE));
-    let parts = Parts {
+    let parts = BoundedFile {
         file,
         room: room.clone(),
     };
@@ -203,7 +203,7 @@ fn open(path: &Path) -> Result<(BufReader<Parts>, Room), Unreadable> {
 
 /// Reads a document for one thing.
 fn document<T: DeserializeOwned>(
-    file: BufReader<Parts>,
+    file: BufReader<BoundedFile>,
     room: &Room,
     wanted: &mut ReadFor<'_, T>,
 ) -> Result<(), Unreadable> {

@@ -74,7 +74,7 @@ enum Part {
     /// Only declared names.
     Strict,
     /// Only declared names, but for provider parts within.
-    Around(Around),
+    Around(ConfigSection),
     /// Every variable that is set.
     Provider {
         /// Whether what is filled in is a secret whatever the variable is called.
@@ -87,7 +87,7 @@ enum Part {
 /// What leads to provider parts. Each is known by the keys on the way to it, since other maps, like the
 /// `config` of an assertion, may have keys of any name.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum ConfigSection {
     /// The config itself.
     Config,
     /// Scenarios, which hold tests under `config` and `tests`.
@@ -177,19 +177,19 @@ impl Declared {
     /// Fills in a config, whose provider parts see every variable that is set.
     #[must_use]
     pub(crate) fn fill_config(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
-        self.walk_root(node, Part::Around(Around::Config), file, findings)
+        self.walk_root(node, Part::Around(ConfigSection::Config), file, findings)
     }
 
     /// Fills in a file that holds tests or a `defaultTest`, whose provider parts see the same.
     #[must_use]
     pub(crate) fn fill_tests(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
-        self.walk_root(node, Part::Around(Around::Tests), file, findings)
+        self.walk_root(node, Part::Around(ConfigSection::Tests), file, findings)
     }
 
     /// Fills in a file of scenarios.
     #[must_use]
     pub(crate) fn fill_scenarios(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
-        self.walk_root(node, Part::Around(Around::Scenarios), file, findings)
+        self.walk_root(node, Part::Around(ConfigSection::Scenarios), file, findings)
     }
 
     /// Fills in a file of providers.

@@ -68,11 +68,11 @@ pub use filters::{
 };
 pub use load::{Config, DEFAULT_NAMES, Interpreters, LoadRequest, load, load_with};
 pub use model::{
-    Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
-    Permissions, Problem, Role, Strictness, Terms, TrustRequest, TrustSubject, Warning, misspelt,
-    named_path, on_one_line,
+    Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Permissions,
+    Problem, Role, Strictness, Terms, TextOrigin, TrustAgreement, TrustRequest, TrustSubject,
+    Warning, misspelt, named_path, on_one_line,
 };
-pub use overrides::{Given, MadeConfig, Overrides};
+pub use overrides::{KeyOverrides, MadeConfig, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
 pub use read::document;
 pub use read::files::{FilesRead, FilesState, relative};

@@ -14,7 +14,8 @@ use crate::elements::process;
 use crate::elements::reading::Runtime;
 use crate::fill::Declared;
 use crate::model::{
-    Agreements, CodePlace, Findings, LoadError, Origin, Position, Strictness, TrustRequest, Warning,
+    Agreements, CodePlace, Findings, LoadError, Position, Strictness, TextOrigin, TrustRequest,
+    Warning,
 };
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
@@ -128,14 +129,14 @@ pub(crate) struct Source {
     pub(crate) root: Node,
     pub(crate) files: Files,
     /// Who wrote it. In data nothing is a template.
-    pub(crate) origin: Origin,
+    pub(crate) origin: TextOrigin,
     /// Where it ran, if it is a program.
     pub(crate) places: Vec<CodePlace>,
 }
 
 impl Source {
     /// A source in the same place, of what hooks made of words of this origin.
-    pub(crate) fn made(&self, mut fields: Vec<(Key, Node)>, origin: Origin) -> Self {
+    pub(crate) fn made(&self, mut fields: Vec<(Key, Node)>, origin: TextOrigin) -> Self {
         let mark = self.root.mark;
         if let Kind::Map(own) = &self.root.kind {
             fields.extend(own.iter().find(|(key, _)| &*key.name == "runtime").cloned());
@@ -315,9 +316,9 @@ fn source(
     };
     // A config that nobody named was put there by whoever made the folder: it may be a link.
     let named_by = if request.config_files.contains(&path) {
-        Origin::Person
+        TextOrigin::Person
     } else {
-        Origin::Config
+        TextOrigin::Config
     };
     let (mut root, places) = if program::is_program(&path) {
         program::tree(&path, &files, request, interpreters, findings)?
@@ -328,13 +329,13 @@ fn source(
     references::resolve(
         &mut root,
         (FileContents::Config, &path),
-        &Origin::Config,
+        &TextOrigin::Config,
         &files,
         findings,
     );
     if !matches!(root.kind, Kind::Map(_)) {
         let Mark { line, column } = root.mark;
-        let what = Entry::root(&root, &path, &Origin::Config).what();
+        let what = Entry::root(&root, &path, &TextOrigin::Config).what();
         let message =
             format!("a config is a map with `prompts`, `providers` and `tests`, not {what}");
         let at = Position {
@@ -349,7 +350,7 @@ fn source(
         path,
         root,
         files,
-        origin: Origin::Config,
+        origin: TextOrigin::Config,
         places,
     })
 }

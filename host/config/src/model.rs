@@ -25,6 +25,6 @@ pub(crate) use spelling::did_you_mean;
 pub use spelling::{Strictness, misspelt};
 pub(crate) use trust::ANY_VARIABLE;
 pub use trust::{
-    Agreed, Agreements, Author, DataFile, Level, Origin, Role, Terms, TrustRequest, TrustSubject,
-    WEBHOOK, named_path,
+    Agreements, Author, DataFile, Level, Role, Terms, TextOrigin, TrustAgreement, TrustRequest,
+    TrustSubject, WEBHOOK, named_path,
 };

@@ -42,7 +42,7 @@ pub struct Overrides {
     /// `--grader`: who judges where no test and no assertion names somebody.
     pub grader: Option<String>,
     /// What takes the place of the config's own prompts, providers and tests.
-    pub given: Given,
+    pub given: KeyOverrides,
     /// `--tag key=value`: over the config's `tags`.
     pub tags: Map<String, Value>,
     /// Which part of the config to run.
@@ -63,7 +63,7 @@ pub struct Overrides {
 
 /// Flags that stand for keys of a config; each replaces the config's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Given {
+pub struct KeyOverrides {
     /// `--prompts`: files, patterns or texts.
     pub prompts: Vec<String>,
     /// `--providers`: ids, files, or labels and ids of the config's providers.

@@ -39,13 +39,15 @@ pub(crate) mod weight;
 
 pub use alike::Tests;
 pub use cases::{CasePlace, Cases};
-pub use check::{Assertion, Check, Earlier, JudgeId, Judges, MAX_WEIGHT_OF_DATA, SetRule, When};
+pub use check::{
+    Assertion, Check, Earlier, JudgeId, Judges, MAX_WEIGHT_OF_DATA, SetRule, WhenCondition,
+};
 pub use compared::{Comparison, HUMAN, HighestScore, MAX_SCORE, Method, Winner};
 pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
 pub use extension::{Extension, Hook};
 pub use limit::{DeclaredLimit, LimitCounts, TestTimeout};
 pub use narrowing::Narrowing;
-pub use order::{CONVERSATION, Needs, Order, Strand};
+pub use order::{CONVERSATION, CaseResource, Needs, Order};
 pub use output_path::OutputPath;
 pub use places::Places;
 pub use price_list::{ModelPrice, PriceList};
@@ -62,7 +64,7 @@ pub use crate::model::{
     Script, WEBHOOK, is_given,
 };
 pub use crate::template::FilterCall;
-use crate::template::{Kept, Prepared, RenderError, Results, Template};
+use crate::template::{CompiledCache, Prepared, RenderError, Results, Template};
 
 /// What a run will do. Made by [`Config::plan`](crate::Config::plan).
 pub struct Plan {
@@ -133,7 +135,7 @@ pub struct Plan {
     /// The files that variables name, read once.
     pub(crate) var_files: Arc<VarFiles>,
     /// The templates of tests and assertions.
-    pub(crate) templates: Arc<Kept<Template>>,
+    pub(crate) templates: Arc<CompiledCache<Template>>,
 }
 
 impl Plan {
@@ -279,7 +281,7 @@ pub struct Prompt {
     /// `raw`, compiled once.
     pub(crate) prepared: Arc<Prepared>,
     /// `raw` with prefixes and suffixes, compiled, and as text for those of data.
-    pub(crate) affixed: Arc<Kept<Prepared>>,
+    pub(crate) affixed: Arc<CompiledCache<Prepared>>,
     /// Whether values in a JSON prompt are escaped.
     pub(crate) escapes: bool,
     /// What `env.X` reads; may hold secrets.

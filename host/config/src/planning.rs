@@ -12,7 +12,7 @@ use crate::catalog::Catalog;
 use crate::elements::books::{CodeBook, FilterBook};
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
-use crate::elements::names::Names;
+use crate::elements::names::NameIndex;
 use crate::elements::process;
 use crate::elements::providers::{self, Listed};
 use crate::elements::reading::{Document, Reading, last};
@@ -27,7 +27,7 @@ use crate::elements::{
 use crate::filters::Filters;
 use crate::load::{Config, Source};
 use crate::model::{ConfigError, Findings, LoadError, Warning};
-use crate::overrides::{Given, Overrides};
+use crate::overrides::{KeyOverrides, Overrides};
 use crate::plan::weight;
 use crate::plan::{
     Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Tests,
@@ -421,7 +421,7 @@ fn asked(
     documents: &[Document<'_>],
     groups: &Groups,
     prompts: &[Arc<Prompt>],
-    given: &Given,
+    given: &KeyOverrides,
 ) -> AskedProviders {
     let findings = documents[0].reading.findings;
     let written = |key| documents.iter().any(|one| one.root.get(key).is_some());
@@ -451,7 +451,7 @@ fn asked(
 fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> Vec<Arc<Column>> {
     let mut columns: Vec<Arc<Column>> = Vec::new();
     let mut text = 0;
-    let names = Names::of(prompts.iter().map(|prompt| prompt.names()));
+    let names = NameIndex::of(prompts.iter().map(|prompt| prompt.names()));
     for Listed {
         provider,
         prompts: filter,

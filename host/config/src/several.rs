@@ -19,7 +19,7 @@ use crate::model::{Findings, Position};
 /// Something that two configs may both have.
 pub(crate) trait Repeated {
     /// Says what it says: equal for two that say the same, wherever they stand.
-    fn digest(&self) -> Said;
+    fn digest(&self) -> ContentDigest;
     /// With its article, for a message.
     fn name(&self) -> String;
     /// Where it stands.
@@ -29,9 +29,9 @@ pub(crate) trait Repeated {
 /// What something says, as a digest: a config may have a hundred thousand things, too many to hold
 /// each against each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Said([u8; 32]);
+pub(crate) struct ContentDigest([u8; 32]);
 
-impl Said {
+impl ContentDigest {
     /// Of parts whose `Debug` form tells them apart.
     pub(crate) fn of(parts: &impl fmt::Debug) -> Self {
         let mut written = Hashed(Sha256::new());
@@ -56,7 +56,7 @@ impl fmt::Write for Hashed {
     }
 }
 
-/// A map for [`Said`], whatever the order of its keys.
+/// A map for [`ContentDigest`], whatever the order of its keys.
 pub(crate) fn in_order(map: &Map<String, Value>) -> Value {
     let mut value = Value::Object(map.clone());
     value.sort_all_objects();
@@ -64,13 +64,13 @@ pub(crate) fn in_order(map: &Map<String, Value>) -> Value {
 }
 
 /// What configs add up to, everything once.
-pub(crate) struct Together<T> {
+pub(crate) struct MergedList<T> {
     all: Vec<T>,
     /// The first that says it.
-    known: HashMap<Said, usize>,
+    known: HashMap<ContentDigest, usize>,
 }
 
-impl<T: Repeated> Together<T> {
+impl<T: Repeated> MergedList<T> {
     pub(crate) fn new() -> Self {
         Self {
             all: Vec::new(),
@@ -138,11 +138,11 @@ fn added(before: Value, value: Value) -> Value {
         one => vec![one],
     };
     let mut items = list(before);
-    let mut known: HashSet<Said> = items.iter().map(Said::of_value).collect();
+    let mut known: HashSet<ContentDigest> = items.iter().map(ContentDigest::of_value).collect();
     items.extend(
         list(value)
             .into_iter()
-            .filter(|item| known.insert(Said::of_value(item))),
+            .filter(|item| known.insert(ContentDigest::of_value(item))),
     );
     Value::Array(items)
 }

@@ -21,7 +21,7 @@ mod prepared;
 
 pub use custom::FilterCall;
 pub(crate) use custom::{FilterScripts, Results, for_data};
-pub(crate) use kept::Kept;
+pub(crate) use kept::CompiledCache;
 pub(crate) use prepared::{Prepared, PromptContent, YAML_CHAT, read_chat};
 pub(crate) use runner_template::{
     MAX_TEXT, Piece, is_filter, is_plain, pieces, text_of, tolerates_nothing, words,
@@ -195,9 +195,9 @@ fn refused(excerpt: String, error: &Error) -> RenderError {
 
 /// What the texts that are filled in for one value take together: no more than one text may.
 #[derive(Debug, Default)]
-pub(crate) struct Sum(usize);
+pub(crate) struct FilledSize(usize);
 
-impl Sum {
+impl FilledSize {
     /// Adds a text.
     pub(crate) fn add(&mut self, text: String) -> Result<String, RenderError> {
         self.0 += text.len();

@@ -22,7 +22,7 @@ use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
-use runner_sandbox::{Call, CallLimits, Called, Host, InputOf, Sandbox};
+use runner_sandbox::{Call, CallLimits, CallOutcome, Host, InputOf, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -51,7 +51,7 @@ const DOCUMENT: CallLimits = CallLimits {
 const DOCUMENTS_FUEL: u64 = 40 * 100_000_000_000;
 
 /// Runs code of the config, and fetches data sets, while a plan is made.
-pub struct Ahead<'a> {
+pub struct ScriptRunner<'a> {
     plugins: &'a PluginSet,
     sandbox: &'a Sandbox,
     /// By language; made when it is first needed.
@@ -66,14 +66,14 @@ pub struct Ahead<'a> {
     said: &'a dyn Fn(&str),
 }
 
-impl fmt::Debug for Ahead<'_> {
+impl fmt::Debug for ScriptRunner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let interpreters = self.interpreters.borrow();
         f.debug_set().entries(interpreters.keys()).finish()
     }
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> ScriptRunner<'a> {
     /// With the languages that `plugins` run; `said` takes each line that code writes to its
     /// console.
     pub fn new(
@@ -106,7 +106,7 @@ impl<'a> Ahead<'a> {
     }
 }
 
-impl Ahead<'_> {
+impl ScriptRunner<'_> {
     /// Runs code outside the sandbox, in a program of its own, which ends with it.
     fn outside(
         &self,
@@ -171,7 +171,7 @@ fn on_a_thread<T: Send>(work: impl Future<Output = T> + Send) -> Result<T, Strin
     })
 }
 
-impl Scripts for Ahead<'_> {
+impl Scripts for ScriptRunner<'_> {
     fn needs(&self, language: &str) -> Option<TrustRequest> {
         Some(interpreter(language, self.plugins)?.request)
     }
@@ -257,7 +257,7 @@ impl Scripts for Ahead<'_> {
     }
 }
 
-impl Ahead<'_> {
+impl ScriptRunner<'_> {
     /// What the program's own interpreter says of these texts. No other is asked: it would run them.
     fn mistakes_of(&self, language: &str, parts: &[Part]) -> Result<Vec<Mistake>, String> {
         let interpreter = self.interpreter(language)?;
@@ -313,7 +313,7 @@ fn call(
     };
     let component = &interpreter.plugin.component;
     match on_a_thread(component.script(call, program, arguments, &context)) {
-        Ok(Called { result, usage, .. }) => {
+        Ok(CallOutcome { result, usage, .. }) => {
             let result = result.map_err(|error| error.to_string());
             (result, usage.fuel)
         }

@@ -11,30 +11,30 @@ pub enum Beginning {
     /// With the first case.
     New,
     /// With what a kept run lacks.
-    Again(Again),
+    Again(ResumeRequest),
 }
 
 /// A kept run, and what of it is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
+pub struct ResumeRequest {
     /// Its whole id.
     pub run_id: String,
     /// Which cases.
-    pub which: Which,
+    pub which: ResumeScope,
     /// Also if more than half of its rows have no case any more, which deletes them.
     pub force: bool,
 }
 
 /// Which cases of a kept run are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum ResumeScope {
     /// Those that have no row, and those that a budget kept from being run.
     Rest,
     /// Those that ended as an error, and those that a budget kept from being run.
     Errors,
 }
 
-impl Which {
+impl ResumeScope {
     /// Whether a case is to be run that has a row with this outcome, or none.
     pub(crate) fn runs(self, row: Option<Outcome>) -> bool {
         match (self, row) {
@@ -54,7 +54,7 @@ pub struct Resumption {
     /// The run.
     pub run_id: String,
     /// Which cases are run.
-    pub which: Which,
+    pub which: ResumeScope,
     /// Rows whose case stands where it stood.
     pub kept: u64,
     /// Rows whose case stands elsewhere now.
@@ -73,8 +73,8 @@ impl Resumption {
     /// a retry, which does not run what takes their place.
     pub(crate) fn is_doubtful(&self) -> bool {
         match self.which {
-            Which::Rest => self.dropped > self.kept + self.moved,
-            Which::Errors => self.dropped > 0,
+            ResumeScope::Rest => self.dropped > self.kept + self.moved,
+            ResumeScope::Errors => self.dropped > 0,
         }
     }
 }
@@ -91,8 +91,8 @@ impl fmt::Display for Resumption {
             ..
         } = self;
         let verb = match self.which {
-            Which::Rest => "resuming",
-            Which::Errors => "retrying the errors of",
+            ResumeScope::Rest => "resuming",
+            ResumeScope::Errors => "retrying the errors of",
         };
         write!(
             f,

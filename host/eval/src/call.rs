@@ -18,10 +18,11 @@ use std::time::{Duration, Instant};
 
 use runner_config::plan::{Case, CaseId, Judges};
 use runner_gateway::{
-    CallBodies, Grants, Payers, Price, Reservation, Said, Scheduling, Spent, UsedTokens, WorkClock,
+    CallBodies, ExchangeUsage, Grants, Payers, Price, Reservation, Scheduling, StatedCost,
+    UsedTokens, WorkClock,
 };
 use runner_sandbox::abi::{self, CallContext};
-use runner_sandbox::{Call, CallLimits, CallUsage, Called, Host, InputOf};
+use runner_sandbox::{Call, CallLimits, CallOutcome, CallUsage, Host, InputOf};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +33,7 @@ use crate::context::RunContext;
 use crate::failure::CallFailure;
 use crate::identity::call_id_of_given;
 use crate::memory::Account;
-use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target, Trust};
+use crate::plugins::{ByPlugin, Grader, LoadedPlugin, ProviderBackend, Target, Trust};
 use crate::private_door::Purpose;
 use crate::record::GraderUsage;
 
@@ -49,7 +50,7 @@ mod program;
 mod words;
 
 pub(crate) use guest_host::case;
-use guest_host::{Asks, GuestHost};
+use guest_host::{GuestHost, ModelAccess};
 pub(crate) use limit::WorkLimit;
 
 /// The case that a call belongs to.
@@ -142,8 +143,8 @@ impl CallScope {
         (case, context, purpose): CalledFor<'_>,
     ) -> Result<Completed, CallFailure> {
         let served = match &target.answers {
-            Answers::Component(served) => served,
-            Answers::Own(own) => {
+            ProviderBackend::Component(served) => served,
+            ProviderBackend::Own(own) => {
                 let asked = (case, context, purpose);
                 let completed = self.complete_by_own(grader, target, own, request, asked);
                 return Box::pin(completed).await;
@@ -183,8 +184,8 @@ impl CallScope {
         context: &CallContext,
     ) -> Result<(Vec<Vec<f32>>, GraderUsage), CallFailure> {
         let served = match &target.answers {
-            Answers::Component(served) => served,
-            Answers::Own(own) => {
+            ProviderBackend::Component(served) => served,
+            ProviderBackend::Own(own) => {
                 let embedded = self.embed_by_own(grader, target, own, inputs, context);
                 return Box::pin(embedded).await;
             }
@@ -211,14 +212,14 @@ impl CallScope {
         ask: impl FnOnce(Call) -> F,
     ) -> Provided<T>
     where
-        F: Future<Output = Called<Result<T, abi::Error>>>,
+        F: Future<Output = CallOutcome<Result<T, abi::Error>>>,
     {
         let payers = Payers::shared(target.payers.as_ref(), grader, target.price);
         let host = Arc::new(self.host(
             &served.plugin,
             &served.grants,
             &target.scheduling,
-            Asks::default(),
+            ModelAccess::default(),
             payers,
         ));
         let begun = Instant::now();
@@ -238,7 +239,7 @@ impl CallScope {
             Ok(Err(error)) => CallFailure::of(error),
             Err(error) => CallFailure::new(error.code(), error.to_string()),
         };
-        host.close(Said::Failed);
+        host.close(StatedCost::Failed);
         let failure = host.refused().unwrap_or(failure);
         Provided {
             result: Err(CallFailure { latency, ..failure }),
@@ -274,7 +275,7 @@ impl CallScope {
             &grader.plugin,
             &grader.grants,
             &grader.scheduling,
-            Asks {
+            ModelAccess {
                 llm: grader.llm.clone(),
                 judges,
             },
@@ -321,7 +322,7 @@ impl CallScope {
         plugin: &Arc<LoadedPlugin>,
         grants: &Arc<Grants>,
         scheduling: &Arc<Scheduling>,
-        asks: Asks,
+        asks: ModelAccess,
         payers: Option<Payers>,
     ) -> GuestHost {
         GuestHost {
@@ -386,7 +387,7 @@ impl Counts {
         Duration::from_micros(self.past_latency_us.load(Ordering::Relaxed))
     }
 
-    fn add(&self, spent: &Spent) {
+    fn add(&self, spent: &ExchangeUsage) {
         let count = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed);
         // A replayed run counts as the one that was recorded.
         count(
@@ -434,7 +435,7 @@ fn settle(
     };
     let cost = Price::cost(target.price, used, said);
     if let Some(reservation) = reservation {
-        reservation.close(Said::by_answer(cost));
+        reservation.close(StatedCost::by_answer(cost));
     }
     cost
 }
@@ -459,17 +460,17 @@ fn shown<'c>(
 mod tests {
     use super::*;
 
-    fn spent(attempts: u32, past_attempts: u32) -> Spent {
-        Spent {
+    fn spent(attempts: u32, past_attempts: u32) -> ExchangeUsage {
+        ExchangeUsage {
             attempts,
             past_attempts,
-            ..Spent::default()
+            ..ExchangeUsage::default()
         }
     }
 
     #[test]
     fn a_call_is_cached_when_it_was_answered_and_nothing_left_the_machine() {
-        let after = |answered: u64, each: &[Spent]| {
+        let after = |answered: u64, each: &[ExchangeUsage]| {
             let counts = Counts::default();
             counts.answered.store(answered, Ordering::Relaxed);
             for spent in each {

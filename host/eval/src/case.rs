@@ -33,7 +33,7 @@ use crate::plugins::Target;
 use crate::providers::ProviderNumber;
 use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
-use crate::state::Given;
+use crate::state::CarriedInputs;
 use crate::stop::{Stop, unless_stopped};
 
 /// A turn to make what a case consists of, and its account.
@@ -47,7 +47,7 @@ pub(crate) async fn begin<'a>(
     context: &'a RunContext,
     holder: ProviderNumber,
     vars: u64,
-    given: &Given,
+    given: &CarriedInputs,
     cut: &CancellationToken,
 ) -> Option<RoomToBegin<'a>> {
     let begin = async {
@@ -73,7 +73,7 @@ pub(crate) async fn carry_through(
     context: &Arc<RunContext>,
     case: &Case,
     room: RoomToBegin<'_>,
-    given: Given,
+    given: CarriedInputs,
     cut: &CancellationToken,
 ) -> Option<(CaseRecord, Arc<Account>)> {
     let RoomToBegin { making, memory } = room;
@@ -115,7 +115,7 @@ pub(crate) async fn carry_through(
 }
 
 /// A case with what earlier ones left to it. One that is `refused` keeps nothing of its variables.
-fn following<'a>(case: &'a Case, given: &Given, refused: Option<TooMuch>) -> Cow<'a, Case> {
+fn following<'a>(case: &'a Case, given: &CarriedInputs, refused: Option<TooMuch>) -> Cow<'a, Case> {
     if given.is_empty() && refused.is_none() {
         return Cow::Borrowed(case);
     }
@@ -133,7 +133,7 @@ fn following<'a>(case: &'a Case, given: &Given, refused: Option<TooMuch>) -> Cow
 }
 
 /// Why a case can't have what it is given.
-fn refusal(given: &Given) -> Option<TooMuch> {
+fn refusal(given: &CarriedInputs) -> Option<TooMuch> {
     if given.is_lost() {
         return Some(TooMuch::Lost);
     }
@@ -454,7 +454,8 @@ mod tests {
     fn who_follows_too_much_is_refused_and_copies_none_of_it() {
         let case = a_case();
         let large = serde_json::Value::from("x".repeat(65 << 20));
-        let given = |value: &serde_json::Value| Given::of_register("_register", value.clone());
+        let given =
+            |value: &serde_json::Value| CarriedInputs::of_register("_register", value.clone());
         let followed = following(&case, &given(&large), None);
         assert!(followed.refused.is_some());
         assert!(!followed.scope.contains_key("_register"));
@@ -462,7 +463,7 @@ mod tests {
         assert!(followed.refused.is_none());
         assert_eq!(followed.scope["_register"], "small");
         assert!(matches!(
-            following(&case, &Given::default(), None),
+            following(&case, &CarriedInputs::default(), None),
             Cow::Borrowed(_)
         ));
     }
@@ -472,7 +473,7 @@ mod tests {
         let refused = Some(TooMuch::Kept { gib: 1 });
         let case = fixture::case("prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: b } }]");
         assert!(!case.vars.is_empty());
-        let kept = following(&case, &Given::default(), refused.clone());
+        let kept = following(&case, &CarriedInputs::default(), refused.clone());
         assert!(kept.vars.is_empty());
         assert_eq!(kept.refused, refused);
     }

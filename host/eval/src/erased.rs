@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use runner_config::plan::{CodeFile, CodeFiles, Process};
 use runner_sandbox::abi::{CallContext, Form, Module, Program};
-use runner_sandbox::{Call, InputOf, Nothing};
+use runner_sandbox::{Call, DenyingHost, InputOf};
 use serde_json::{Map, Value};
 
 use crate::plugins::{FUEL_BEFORE_A_RUN, Interpreter, Trust};
@@ -64,7 +64,7 @@ async fn texts(interpreter: &Interpreter, files: &CodeFiles) -> (Option<Map<Stri
     };
     let context = CallContext::new(files.digest());
     let call = Call {
-        host: Arc::new(Nothing),
+        host: Arc::new(DenyingHost),
         limits: interpreter.limits,
         nested: false,
         input: InputOf::default(),

@@ -12,7 +12,8 @@ use std::time::Duration;
 use runner_config::plan::{CaseId, Question};
 pub use runner_gateway::{LaneNotice, LaneStanding, LaneSummary};
 pub use runner_scheduler::{
-    Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait, Why,
+    Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait,
+    WaitReason,
 };
 
 use crate::beginning::Resumption;

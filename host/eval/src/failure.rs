@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use runner_sandbox::Code;
+use runner_sandbox::MessageCode;
 use runner_sandbox::abi::{self, ErrorCode};
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub enum FailureCode {
     /// What a plugin says of its API, in the words of the contract.
     Plugin(ErrorCode),
     /// A component crashed, passed a limit of the sandbox or broke the contract (`C103`).
-    Sandbox(Code),
+    Sandbox(MessageCode),
     /// A budget that the user set stood in the way. Given by the host alone: a guest that says
     /// `budget` is a `call-budget`, which no larger budget helps.
     Budget,
@@ -110,7 +110,7 @@ impl FailureCode {
     /// Every code that this program gives.
     fn known() -> impl Iterator<Item = Self> {
         let plugin = PLUGIN.into_iter().map(Self::Plugin);
-        let sandbox = Code::CALLS.into_iter().map(Self::Sandbox);
+        let sandbox = MessageCode::CALLS.into_iter().map(Self::Sandbox);
         plugin.chain(OWN).chain(sandbox)
     }
 
@@ -156,8 +156,8 @@ impl From<ErrorCode> for FailureCode {
     }
 }
 
-impl From<Code> for FailureCode {
-    fn from(code: Code) -> Self {
+impl From<MessageCode> for FailureCode {
+    fn from(code: MessageCode) -> Self {
         Self::Sandbox(code)
     }
 }

@@ -26,7 +26,7 @@ use crate::memory::{Account, MAX_CARRIED, MAX_ROW, Memory, of_waiting};
 use crate::planned::PlannedCase;
 use crate::question;
 use crate::record::{CaseRecord, Conclusion, Outcome, ResponseRecord};
-use crate::state::{Ended, Given, Left};
+use crate::state::{CarriedInputs, CarriedOutputs, EndStatus};
 use crate::summary::End;
 
 /// A row that nothing is left to be worked out for.
@@ -53,8 +53,8 @@ pub(crate) type ComparedRow = BTreeMap<u32, Uncompared>;
 pub(crate) struct CaseEnd {
     /// Its row, if it has one: of an answer that waits, the row that stands for it meanwhile.
     pub(crate) finished: Option<Finished>,
-    pub(crate) how: Ended<Uncompared>,
-    pub(crate) left: Option<Left>,
+    pub(crate) how: EndStatus<Uncompared>,
+    pub(crate) left: Option<CarriedOutputs>,
     /// What it holds of the memory, until its row is with the store.
     pub(crate) memory: Option<Arc<Account>>,
     /// It asks a question, has no row, and so can't say what became of it.
@@ -71,7 +71,7 @@ struct EndRules<'a> {
 }
 
 impl CaseEnd {
-    fn new(finished: Finished, how: Ended<Uncompared>, left: Option<Left>) -> Self {
+    fn new(finished: Finished, how: EndStatus<Uncompared>, left: Option<CarriedOutputs>) -> Self {
         Self {
             finished: Some(finished),
             how,
@@ -97,7 +97,7 @@ pub(crate) async fn run_case(
     context: &Arc<RunContext>,
     plan: &Plan,
     planned: PlannedCase,
-    given: Given,
+    given: CarriedInputs,
     cut: &CancellationToken,
 ) -> (CaseId, CaseEnd) {
     let begun = Instant::now();
@@ -167,7 +167,7 @@ impl<'a> EndRules<'a> {
         let Some(mut record) = record else {
             return CaseEnd {
                 finished: None,
-                how: Ended::Open,
+                how: EndStatus::Open,
                 left: None,
                 memory: None,
                 leaves_question: case.test.question.is_some(),
@@ -207,7 +207,7 @@ impl<'a> EndRules<'a> {
             too_large_to_compare()
         } else {
             let how = match answer.map(Arc::new) {
-                Some(record) => Ended::Answered(Uncompared { record, identity }),
+                Some(record) => EndStatus::Answered(Uncompared { record, identity }),
                 None => how(&finished.record),
             };
             return CaseEnd::new(finished, how, left);
@@ -217,11 +217,11 @@ impl<'a> EndRules<'a> {
         record.conclusion = Conclusion::failure(FailureCode::TooLarge, why);
         let finished = Finished::new(self.masker, record, identity);
         let left = left.map(|left| if is_carried { left } else { left.lost() });
-        CaseEnd::new(finished, Ended::Done, left)
+        CaseEnd::new(finished, EndStatus::Done, left)
     }
 
     /// Whether there is room for what the case leaves to later ones.
-    fn carries(&self, case: &Case, left: Option<&Left>) -> bool {
+    fn carries(&self, case: &Case, left: Option<&CarriedOutputs>) -> bool {
         let file = case.test.data.as_ref().map(|data| &*data.root);
         left.is_none_or(|left| self.memory.carry(file, left.values()))
     }
@@ -247,15 +247,15 @@ impl<'a> EndRules<'a> {
 }
 
 /// How a case ended that is compared with no others.
-fn how(record: &CaseRecord) -> Ended<Uncompared> {
+fn how(record: &CaseRecord) -> EndStatus<Uncompared> {
     match record.conclusion.outcome() {
-        Outcome::Passed | Outcome::Failed | Outcome::Waiting | Outcome::Error => Ended::Done,
-        Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
+        Outcome::Passed | Outcome::Failed | Outcome::Waiting | Outcome::Error => EndStatus::Done,
+        Outcome::BudgetExceeded | Outcome::Cancelled => EndStatus::Open,
     }
 }
 
-fn carried_over(case: &Case, record: &CaseRecord) -> Option<Left> {
-    Left::of(case.needs.as_deref()?, record)
+fn carried_over(case: &Case, record: &CaseRecord) -> Option<CarriedOutputs> {
+    CarriedOutputs::of(case.needs.as_deref()?, record)
 }
 
 /// Why an answer is not compared.

@@ -189,13 +189,13 @@ fn is_wanted_block(assertion: &Value) -> bool {
 }
 
 /// The set around an assertion; of one that stands alone, nothing.
-struct Around {
+struct EnclosingSet {
     weight: f64,
     /// Rendered.
     metric: Option<String>,
 }
 
-impl Around {
+impl EnclosingSet {
     fn none() -> Self {
         Self {
             weight: 1.0,
@@ -259,7 +259,7 @@ impl NamedScores {
     }
 
     /// Adds the scores of a grade. A score under the name of the set around it is left to the set.
-    fn take(&mut self, graded: &Graded, weight: f64, around: &Around) {
+    fn take(&mut self, graded: &Graded, weight: f64, around: &EnclosingSet) {
         let weight = weight * around.weight;
         let sets = |name: &String| around.metric.as_ref() == Some(name);
         if let Some(metric) = graded.metric.as_ref().filter(|name| !sets(name)) {
@@ -290,7 +290,9 @@ pub(crate) fn aggregate(
     let mut tree = Tree::default();
     for check in checks {
         match check {
-            Check::One(assertion) => tree.take(&mut graded, assertion, &mut case, &Around::none()),
+            Check::One(assertion) => {
+                tree.take(&mut graded, assertion, &mut case, &EnclosingSet::none())
+            }
             Check::Set {
                 rule,
                 assertions,
@@ -301,7 +303,7 @@ pub(crate) fn aggregate(
             } => {
                 let mut set = Level::new(*rule);
                 let place = tree.components.len();
-                let around = Around {
+                let around = EnclosingSet {
                     weight: *weight,
                     metric: metric.as_deref().map(&set_metric),
                 };
@@ -387,7 +389,7 @@ impl Tree {
         graded: &mut impl Iterator<Item = Graded>,
         assertion: &Assertion,
         level: &mut Level,
-        around: &Around,
+        around: &EnclosingSet,
     ) {
         let one = graded
             .next()

@@ -90,11 +90,11 @@ pub mod summary;
 mod syntax;
 pub mod trust;
 
-pub use ahead::Ahead;
+pub use ahead::ScriptRunner;
 pub use called::CalledPlugin;
 pub use datasets::Fetching;
 pub use error::RunError;
 pub use forecast::{ColumnForecast, Forecast, forecast};
 pub use masking::without_secrets;
-pub use prepare::{Preparation, Prepared, RunRequest, Settled, Unsettled, prepare};
+pub use prepare::{Preparation, PreparedRun, RunRequest, SettledRun, UnsettledRun, prepare};
 pub use request::text as text_of;

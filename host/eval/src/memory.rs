@@ -316,11 +316,11 @@ impl Drop for HeldBytes<'_> {
 
 /// What the variables of cases take that were made and have not ended.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct VariableMemory {
     large: HashMap<CaseId, u64>,
 }
 
-impl Made {
+impl VariableMemory {
     /// Takes in that a case came whose variables take so much.
     pub(crate) fn came(&mut self, id: CaseId, bytes: u64) {
         let bytes = counted(bytes);
@@ -410,7 +410,7 @@ mod tests {
             test_idx,
             prompt_idx: 0,
         };
-        let mut made = Made::default();
+        let mut made = VariableMemory::default();
         (0..2).for_each(|row| made.came(id(row), bytes));
         assert!(!made.is_full());
         made.came(id(2), bytes);

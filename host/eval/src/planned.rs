@@ -3,7 +3,7 @@
 use runner_config::plan::{Case, CasePlace, Plan};
 
 use crate::context::RunContext;
-use crate::memory::Made;
+use crate::memory::VariableMemory;
 use crate::providers::ProviderNumber;
 
 /// A case that has come.
@@ -25,7 +25,12 @@ pub(crate) struct UnmadeCase {
 
 impl PlannedCase {
     /// A case whose variables take so many bytes; without them, if those that have come take too much.
-    pub(crate) fn of(case: Case, bytes: u64, all: &mut Made, context: &RunContext) -> Self {
+    pub(crate) fn of(
+        case: Case,
+        bytes: u64,
+        all: &mut VariableMemory,
+        context: &RunContext,
+    ) -> Self {
         if !all.is_full() {
             all.came(case.id, bytes);
             return Self::Made(case);

@@ -46,7 +46,7 @@ mod variants;
 
 use bind::{BoundOnce, bind_asked, bind_graders, bind_judges};
 use run_head::{head, new_run};
-pub use settle::{Prepared, Settled, Unsettled};
+pub use settle::{PreparedRun, SettledRun, UnsettledRun};
 
 /// What is to be run.
 pub struct Preparation {
@@ -89,11 +89,11 @@ pub struct RunRequest {
 /// # Errors
 /// Everything that was found: missing secrets, and configs that a plugin refuses. A plugin may quote
 /// what it refuses.
-pub async fn prepare(what: Preparation) -> Result<Prepared, Vec<BindError>> {
+pub async fn prepare(what: Preparation) -> Result<PreparedRun, Vec<BindError>> {
     let secrets = what.plan.secrets().map(str::to_owned).collect();
     let prepared = match bind(&what).await {
-        (Ok(targets), noted) => Prepared::new(what, targets, noted)
-            .and_then(Prepared::unless_unmaskable)
+        (Ok(targets), noted) => PreparedRun::new(what, targets, noted)
+            .and_then(PreparedRun::unless_unmaskable)
             .map_err(|error| vec![error]),
         (Err(errors), _) => Err(errors),
     };
@@ -200,7 +200,7 @@ async fn bind_all(
     })
 }
 
-impl Settled {
+impl SettledRun {
     /// Carries the run out: every case ends, every row is stored.
     ///
     /// # Errors
@@ -226,7 +226,7 @@ impl Settled {
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
         let (writer, resumed, identities) = unless_interrupted(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
-        let news = News::new(&plan, &sender);
+        let news = EventForwarder::new(&plan, &sender);
         let (asking, kept) = (news.asking.clone(), (exchanges, cache, quotas));
         let providers = Providers::of(&plan.columns, plan.judges.len());
         let memory = Memory::of(context::are_several(&targets.columns, &providers));
@@ -282,7 +282,7 @@ fn settings(
     seed: u64,
     (exchanges, cache, quotas): (Exchanges, Option<DiskCache>, Option<QuotaPlace>),
     masker: &Masker,
-    news: News,
+    news: EventForwarder,
 ) -> Settings {
     Settings {
         client: client(plan),
@@ -339,12 +339,12 @@ async fn unless_interrupted(
 }
 
 /// Passes the lanes' news on to the event stream.
-struct News {
+struct EventForwarder {
     events: UnboundedSender<Event>,
     asking: Arc<Asking>,
 }
 
-impl News {
+impl EventForwarder {
     fn new(plan: &Plan, events: &UnboundedSender<Event>) -> Self {
         let asks = plan.tests.models().any(|test| test.question.is_some());
         Self {
@@ -354,7 +354,7 @@ impl News {
     }
 }
 
-impl Observer for News {
+impl Observer for EventForwarder {
     fn observe(&self, notice: &Notice<'_>) {
         self.asking.observe(case(notice.tag), &notice.event);
     }

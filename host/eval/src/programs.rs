@@ -13,7 +13,7 @@ use data_encoding::HEXLOWER;
 use runner_config::plan::{
     CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process, ServerLimits, is_given,
 };
-use runner_config::{Origin, TrustSubject, is_secret_variable};
+use runner_config::{TextOrigin, TrustSubject, is_secret_variable};
 use runner_gateway::{CacheMode, LaneStrategy, Peer, Scheduling, Secret};
 use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
 use serde_json::{Map, Value};
@@ -51,7 +51,7 @@ pub(crate) struct Programs {
 type Environment = Arc<[(OsString, OsString)]>;
 
 /// A command in its folder, brought by one hand.
-type Group = (Engine, PathBuf, Origin);
+type Group = (Engine, PathBuf, TextOrigin);
 
 fn group(process: &Process) -> Group {
     let Process {
@@ -76,7 +76,7 @@ struct CalledPrograms {
     callees: HashMap<Key, Arc<Callee>>,
     /// Each program once, by how many owners with whatever limits it is called; rows have none in
     /// common with the config, whose code answers for it.
-    peers: HashMap<(Origin, Service), Arc<Peer>>,
+    peers: HashMap<(TextOrigin, Service), Arc<Peer>>,
 }
 
 /// What makes two calls calls of one program.
@@ -243,7 +243,7 @@ impl Programs {
         }
     }
 
-    fn make(&self, key: &Key, peers: &mut HashMap<(Origin, Service), Arc<Peer>>) -> Callee {
+    fn make(&self, key: &Key, peers: &mut HashMap<(TextOrigin, Service), Arc<Peer>>) -> Callee {
         let process = &key.process;
         let service = self.started_by(key);
         let workers = service.workers;

@@ -16,13 +16,13 @@ use crate::record::{CaseRecord, Outcome};
 /// The repeats of every test in every column.
 #[derive(Debug, Clone, Default)]
 pub struct Repeats {
-    groups: BTreeMap<(Arc<str>, u32), Repeated>,
+    groups: BTreeMap<(Arc<str>, u32), TestRepeats>,
     descriptions: HashSet<Arc<str>>,
 }
 
 /// The repeats of one test, with one set of variables, in one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repeated {
+pub struct TestRepeats {
     /// Place of the earliest of them.
     pub first: CaseId,
     /// The test's description.
@@ -33,7 +33,7 @@ pub struct Repeated {
     pub passed: u64,
 }
 
-impl Repeated {
+impl TestRepeats {
     /// Share of those that passed, 0 to 1.
     pub(crate) fn pass_rate(&self) -> f64 {
         self.passed as f64 / self.ran as f64
@@ -79,7 +79,7 @@ impl Repeats {
         };
         let descriptions = &mut self.descriptions;
         let key = (Arc::from(group.as_str()), record.prompt_idx);
-        let repeated = self.groups.entry(key).or_insert_with(|| Repeated {
+        let repeated = self.groups.entry(key).or_insert_with(|| TestRepeats {
             first: id,
             description: record.description().map(|text| shared(descriptions, text)),
             ran: 0,
@@ -91,8 +91,8 @@ impl Repeats {
     }
 
     /// All of them, in the order of the results.
-    pub fn in_order(&self) -> Vec<&Repeated> {
-        let mut all: Vec<&Repeated> = self.groups.values().collect();
+    pub fn in_order(&self) -> Vec<&TestRepeats> {
+        let mut all: Vec<&TestRepeats> = self.groups.values().collect();
         all.sort_by_key(|repeated| repeated.first);
         all
     }
@@ -112,7 +112,7 @@ impl Repeats {
 
     /// For the results file: one entry for each group, `pass^k` for k from 1 to its repeats.
     pub fn to_json(&self) -> Value {
-        let entry = |one: &&Repeated| {
+        let entry = |one: &&TestRepeats| {
             json!({
                 "testIdx": one.first.test_idx,
                 "promptIdx": one.first.prompt_idx,
@@ -214,7 +214,7 @@ mod tests {
         }
         let all = repeats.in_order();
         let first = all[0].description.as_ref().expect("it has one");
-        let copies = |one: &&&Repeated| {
+        let copies = |one: &&&TestRepeats| {
             !one.description
                 .as_ref()
                 .is_some_and(|it| Arc::ptr_eq(it, first))

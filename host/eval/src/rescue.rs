@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use runner_files::{Folder, Readers, Replacement};
+use runner_files::{Folder, ReadAccess, Replacement};
 use uuid::Uuid;
 
 use crate::record::CaseRecord;
@@ -40,7 +40,7 @@ fn write(
     has_room: impl Fn(&Path, u64) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
     let (folder, name) = Folder::of(&path)?;
-    let mut out = BufWriter::new(Replacement::begin(folder, &name, Readers::Owner)?);
+    let mut out = BufWriter::new(Replacement::begin(folder, &name, ReadAccess::Owner)?);
     for record in records {
         let mut line = serde_json::to_string(&**record)?;
         line.push('\n');

@@ -18,11 +18,11 @@ use runner_store::{
 mod compared;
 mod tied;
 
-use crate::beginning::{Again, Resumption, Which};
+use crate::beginning::{ResumeRequest, ResumeScope, Resumption};
 use crate::error::RunError;
 use crate::identity::Identities;
 use crate::record::CaseRecord;
-use crate::state::Left;
+use crate::state::CarriedOutputs;
 use compared::Compared;
 pub(crate) use compared::Member;
 pub(crate) use tied::Tied;
@@ -47,7 +47,7 @@ pub(crate) struct Resumed {
 /// would begin with; its seed gives way to the kept one.
 pub(crate) fn reopen(
     store: &Store,
-    again: &Again,
+    again: &ResumeRequest,
     plan: &Plan,
     identities: &Identities,
     run: NewRun,
@@ -84,7 +84,7 @@ pub(crate) fn reopen(
 }
 
 /// What becomes of the rows.
-fn became(again: &Again, placement: &Placement, tied: &Tied) -> Resumption {
+fn became(again: &ResumeRequest, placement: &Placement, tied: &Tied) -> Resumption {
     let follow = tied.again.len() as u64;
     Resumption {
         run_id: again.run_id.clone(),
@@ -100,7 +100,10 @@ fn became(again: &Again, placement: &Placement, tied: &Tied) -> Resumption {
 impl Resumed {
     /// Finds the cases whose answers are to be compared anew with others; from now on they are
     /// neither kept nor run. Gives what they leave to later cases.
-    pub(crate) fn compared(&mut self, plan: &Plan) -> Result<Vec<(CaseId, Left)>, RunError> {
+    pub(crate) fn compared(
+        &mut self,
+        plan: &Plan,
+    ) -> Result<Vec<(CaseId, CarriedOutputs)>, RunError> {
         let rows = self.store.rows(&self.resumption.run_id)?;
         self.compared = Compared::new(plan, rows, self.resumption.which, &self.tied.again)?;
         Ok(std::mem::take(&mut self.compared.left))
@@ -125,10 +128,10 @@ impl Resumed {
     }
 
     /// The cases that are run, in the order of a sequential run.
-    pub(crate) fn rest(self, plan: &Plan) -> Result<Rest<'_>, StoreError> {
+    pub(crate) fn rest(self, plan: &Plan) -> Result<RemainingCases<'_>, StoreError> {
         let run_id = self.resumption.run_id;
         let stored = || Ok(self.store.cases(&run_id)?.peekable());
-        Ok(Rest {
+        Ok(RemainingCases {
             passes: [
                 (plan.cases_alone(), stored()?),
                 (plan.cases_beside(), stored()?),
@@ -156,9 +159,9 @@ fn put_right(mut row: Row) -> Result<KeptRow, serde_json::Error> {
 type StoredCases = Peekable<Cases>;
 
 /// The cases of a plan that are to be run: those that run alone first.
-pub(crate) struct Rest<'a> {
+pub(crate) struct RemainingCases<'a> {
     passes: [(PlanCases<'a>, StoredCases); 2],
-    which: Which,
+    which: ResumeScope,
     /// Run whatever their rows say.
     again: HashSet<CaseId>,
     compared: Compared,
@@ -166,7 +169,7 @@ pub(crate) struct Rest<'a> {
     kept: RowsByKey,
 }
 
-impl Rest<'_> {
+impl RemainingCases<'_> {
     /// Returns the answers that there are of a row that is compared anew, the first time that it is asked
     /// for; none otherwise.
     pub(crate) fn members(&mut self, test_idx: u32) -> Result<Vec<Member>, StoreError> {
@@ -213,7 +216,7 @@ impl Rest<'_> {
     }
 }
 
-impl Iterator for Rest<'_> {
+impl Iterator for RemainingCases<'_> {
     type Item = Result<Case, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {

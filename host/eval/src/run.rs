@@ -27,10 +27,10 @@ use crate::finish::{
     CaseEnd, ComparedRow, Finished, Uncompared, compared, compared_in_vain, conclude, run_case,
     uncompared,
 };
-use crate::memory::{Account, Made};
+use crate::memory::{Account, VariableMemory};
 use crate::planned::PlannedCase;
 use crate::resume::Resumed;
-use crate::state::{self, Bounds, Ended, Given, Planned, RunState, grace};
+use crate::state::{self, Bounds, CarriedInputs, EndStatus, QueuedCase, RunState, grace};
 use crate::summary::{End, Summary, Tally};
 
 mod afterwards;
@@ -64,11 +64,11 @@ pub(crate) struct Loop {
     inputs: VecDeque<LoopInput>,
     /// Why the rows of a kept run can't be read.
     unread: Option<RunError>,
-    tasks: JoinSet<Done>,
+    tasks: JoinSet<TaskResult>,
     /// What each task does, until it ends.
     running: HashMap<Id, TaskKind>,
     /// The cases that have come with their variables and not ended.
-    made: Made,
+    made: VariableMemory,
     /// Cuts off every case and comparison.
     cut: CancellationToken,
     /// Cuts off the config's code for the end of the run.
@@ -77,7 +77,7 @@ pub(crate) struct Loop {
 }
 
 /// What the loop waits for.
-enum Happened {
+enum LoopEvent {
     Interrupted,
     /// The time that the state named has come.
     Due,
@@ -85,7 +85,7 @@ enum Happened {
     Heard(Event),
     /// The store or a consumer has room again.
     Room,
-    Ended(Result<(Id, Done), JoinError>),
+    Ended(Result<(Id, TaskResult), JoinError>),
     Found(FromReader),
 }
 
@@ -101,7 +101,7 @@ enum TaskKind {
 }
 
 /// What a task comes to.
-enum Done {
+enum TaskResult {
     Case(CaseId, Box<CaseEnd>),
     Compared(CaseId, Vec<Finished>),
     Abandoned(Vec<Finished>),
@@ -143,7 +143,7 @@ impl Loop {
             unread: None,
             tasks: JoinSet::new(),
             running: HashMap::new(),
-            made: Made::default(),
+            made: VariableMemory::default(),
             cut: CancellationToken::new(),
             cut_closing: CancellationToken::new(),
         }
@@ -176,12 +176,12 @@ impl Loop {
             // the ends of cases, so that what a case said is told before its end.
             let happened = tokio::select! {
                 biased;
-                () = self.interrupts.next() => Happened::Interrupted,
-                () = at(wake) => Happened::Due,
-                Some(event) = self.events.recv() => Happened::Heard(event),
-                () = self.outlets.have_room() => Happened::Room,
-                Some(ended) = self.tasks.join_next_with_id() => Happened::Ended(ended),
-                found = source.found(), if self.takes_rows() => Happened::Found(found),
+                () = self.interrupts.next() => LoopEvent::Interrupted,
+                () = at(wake) => LoopEvent::Due,
+                Some(event) = self.events.recv() => LoopEvent::Heard(event),
+                () = self.outlets.have_room() => LoopEvent::Room,
+                Some(ended) = self.tasks.join_next_with_id() => LoopEvent::Ended(ended),
+                found = source.found(), if self.takes_rows() => LoopEvent::Found(found),
             };
             self.handle(happened, &mut source);
         }
@@ -189,24 +189,24 @@ impl Loop {
     }
 
     /// Takes in what happened. Synchronous: nothing here waits.
-    fn handle(&mut self, happened: Happened, source: &mut Source) {
+    fn handle(&mut self, happened: LoopEvent, source: &mut Source) {
         let input = match happened {
-            Happened::Interrupted => Some(LoopInput::Interrupt),
-            Happened::Due => Some(LoopInput::Wake),
-            Happened::Heard(event) => {
+            LoopEvent::Interrupted => Some(LoopInput::Interrupt),
+            LoopEvent::Due => Some(LoopInput::Wake),
+            LoopEvent::Heard(event) => {
                 self.hear(&event);
                 None
             }
-            Happened::Room => {
+            LoopEvent::Room => {
                 self.hand_over();
                 Some(LoopInput::Wake)
             }
-            Happened::Ended(ended) => {
+            LoopEvent::Ended(ended) => {
                 // What it sent before may have come since the channel was looked at.
                 self.hear_all();
                 self.ended(ended)
             }
-            Happened::Found(found) => self.found(found),
+            LoopEvent::Found(found) => self.found(found),
         };
         if let Some(input) = input {
             self.feed(input, source);
@@ -245,7 +245,7 @@ impl Loop {
             LoopCommand::Compare { id, case, answers } => self.compare(id, case, answers),
             LoopCommand::Abandon(answers) => {
                 let context = self.context.clone();
-                let abandon = async move { Done::Abandoned(uncompared(&context, answers)) };
+                let abandon = async move { TaskResult::Abandoned(uncompared(&context, answers)) };
                 self.spawn(TaskKind::Aftermath, abandon);
             }
             LoopCommand::Drain { in_flight, grace } => {
@@ -271,7 +271,7 @@ impl Loop {
     fn next(&mut self, made: Option<MadeCase>) -> LoopInput {
         LoopInput::Next(made.map(|MadeCase { case, bytes }| {
             let compares = !case.test.comparisons.is_empty();
-            Planned {
+            QueuedCase {
                 id: case.id,
                 share: self.context.providers.share(&case),
                 needs: case.needs.clone(),
@@ -281,12 +281,12 @@ impl Loop {
         }))
     }
 
-    fn start(&mut self, case: PlannedCase, given: Given) {
+    fn start(&mut self, case: PlannedCase, given: CarriedInputs) {
         let (context, cut) = (self.context.clone(), self.cut.child_token());
         let (task, plan) = (case.clone(), self.plan.clone());
         let run = async move {
             let (id, end) = Box::pin(run_case(&context, &plan, task, given, &cut)).await;
-            Done::Case(id, Box::new(end))
+            TaskResult::Case(id, Box::new(end))
         };
         self.spawn(TaskKind::Case(case, Instant::now()), run);
     }
@@ -297,7 +297,7 @@ impl Loop {
         let task = TaskKind::Comparison(case.clone(), row.clone());
         let run = async move {
             let case = case.made(&plan);
-            Done::Compared(id, compared(&context, &case, row, &cut).await)
+            TaskResult::Compared(id, compared(&context, &case, row, &cut).await)
         };
         self.spawn(task, run);
     }
@@ -314,35 +314,35 @@ impl Loop {
         let rows = rows.filter(|_| self.state.end() == End::Finished);
         let columns = (self.totals.columns.clone(), self.totals.all_summed());
         let work = async move {
-            Done::Closed(afterwards::work(&scope, &plan, &head, columns, rows).await)
+            TaskResult::Closed(afterwards::work(&scope, &plan, &head, columns, rows).await)
         };
         self.spawn(TaskKind::Closing, work);
     }
 
-    fn spawn(&mut self, task: TaskKind, run: impl Future<Output = Done> + Send + 'static) {
+    fn spawn(&mut self, task: TaskKind, run: impl Future<Output = TaskResult> + Send + 'static) {
         let handle = self.tasks.spawn(run);
         self.running.insert(handle.id(), task);
     }
 
     /// Takes in that a task has ended; returns what the state is told.
-    fn ended(&mut self, ended: Result<(Id, Done), JoinError>) -> Option<LoopInput> {
+    fn ended(&mut self, ended: Result<(Id, TaskResult), JoinError>) -> Option<LoopInput> {
         let id = match &ended {
             Ok((id, _)) => *id,
             Err(error) => error.id(),
         };
         let task = self.running.remove(&id);
         match ended {
-            Ok((_, Done::Case(id, end))) => Some(self.case_ended(id, *end)),
-            Ok((_, Done::Compared(id, rows))) => {
+            Ok((_, TaskResult::Case(id, end))) => Some(self.case_ended(id, *end)),
+            Ok((_, TaskResult::Compared(id, rows))) => {
                 self.made.ended(id);
                 self.finish_compared(rows);
                 Some(LoopInput::Compared(id))
             }
-            Ok((_, Done::Abandoned(rows))) => {
+            Ok((_, TaskResult::Abandoned(rows))) => {
                 self.finish_compared(rows);
                 Some(LoopInput::Abandoned)
             }
-            Ok((_, Done::Closed(columns))) => {
+            Ok((_, TaskResult::Closed(columns))) => {
                 self.totals.columns = columns;
                 Some(LoopInput::Closed)
             }
@@ -355,7 +355,7 @@ impl Loop {
         let (how, left) = (end.how, end.left);
         match (end.finished, &how) {
             // The row of an answer that waits is not told: it is none yet.
-            (Some(finished), Ended::Answered(_)) => {
+            (Some(finished), EndStatus::Answered(_)) => {
                 self.outlets.recorder.record(finished, false, end.memory);
                 self.hand_over();
             }
@@ -379,11 +379,11 @@ impl Loop {
                 let case = case.made(&plan);
                 let record = case::panicked(&case, &why);
                 let end = conclude(&context, &case, Some(record), begun);
-                Done::Case(case.id, Box::new(end))
+                TaskResult::Case(case.id, Box::new(end))
             }),
             Some(TaskKind::Comparison(case, row)) => self.spawn(TaskKind::Aftermath, async move {
                 let case = case.made(&plan);
-                Done::Compared(case.id, compared_in_vain(&context, &case, row, &why))
+                TaskResult::Compared(case.id, compared_in_vain(&context, &case, row, &why))
             }),
             // Every row is stored by now, and what the code would have done is the only loss.
             Some(TaskKind::Closing) => {

@@ -41,11 +41,11 @@ mod ready;
 mod rows;
 mod stopping;
 
-use carried::Carried;
-pub use carried::{Given, Left};
+use carried::CarriedValues;
+pub use carried::{CarriedInputs, CarriedOutputs};
 use closing::Closing;
 use dependencies::Dependencies;
-pub use messages::{Bounds, Command, Ended, Input, KeptCase, Planned, StoreState};
+pub use messages::{Bounds, Command, EndStatus, Input, KeptCase, QueuedCase, StoreState};
 use ready::Free;
 pub use ready::ShareNumber;
 use rows::Rows;
@@ -70,7 +70,7 @@ enum Coming {
 /// A case that has a slot.
 #[derive(Debug)]
 struct Flight<C> {
-    planned: Planned<C>,
+    planned: QueuedCase<C>,
     since: Duration,
 }
 
@@ -112,12 +112,12 @@ pub struct RunState<C, A> {
     coming: Coming,
     dependencies: Dependencies,
     /// Cases that have come and not started.
-    waiting: HashMap<CaseId, Planned<C>>,
+    waiting: HashMap<CaseId, QueuedCase<C>>,
     /// Cases that have a slot.
     in_flight: HashMap<CaseId, Flight<C>>,
     /// The case that runs alone, until it ends.
     alone: Option<CaseId>,
-    carried: Carried,
+    carried: CarriedValues,
     rows: Rows<A>,
     abandoning: Abandoning,
     closing: Closing,
@@ -149,7 +149,7 @@ impl<C: Clone, A> RunState<C, A> {
             waiting: HashMap::new(),
             in_flight: HashMap::new(),
             alone: None,
-            carried: Carried::default(),
+            carried: CarriedValues::default(),
             rows: Rows::default(),
             abandoning: Abandoning::NotYet,
             closing: Closing::NotYet,
@@ -312,7 +312,7 @@ impl<C: Clone, A> RunState<C, A> {
     }
 
     /// Takes the answer to [`Command::Next`].
-    fn next(&mut self, case: Option<Planned<C>>) {
+    fn next(&mut self, case: Option<QueuedCase<C>>) {
         assert_eq!(
             self.coming,
             Coming::Asked,
@@ -328,7 +328,7 @@ impl<C: Clone, A> RunState<C, A> {
     }
 
     /// Takes the next case of the plan. Those that run alone come before the others.
-    fn enter(&mut self, case: Planned<C>) {
+    fn enter(&mut self, case: QueuedCase<C>) {
         let id = case.id;
         if case.needs.as_ref().is_some_and(|needs| needs.alone) {
             assert!(
@@ -368,7 +368,7 @@ impl<C: Clone, A> RunState<C, A> {
         }
     }
 
-    fn start(&mut self, now: Duration, planned: Planned<C>, commands: &mut Vec<Command<C, A>>) {
+    fn start(&mut self, now: Duration, planned: QueuedCase<C>, commands: &mut Vec<Command<C, A>>) {
         let id = planned.id;
         commands.push(Command::Admit(id));
         let flight = Flight {
@@ -391,8 +391,8 @@ impl<C: Clone, A> RunState<C, A> {
     fn ended(
         &mut self,
         id: CaseId,
-        how: Ended<A>,
-        left: Option<Left>,
+        how: EndStatus<A>,
+        left: Option<CarriedOutputs>,
         commands: &mut Vec<Command<C, A>>,
     ) {
         let flight = self.in_flight.get(&id).expect("a case ends once");
@@ -401,9 +401,9 @@ impl<C: Clone, A> RunState<C, A> {
         }
         if let Some(of) = flight.planned.compared_among {
             match how {
-                Ended::Answered(answer) => self.rows.hold(id, of, answer),
-                Ended::Done => self.rows.without(id, of),
-                Ended::Open => {}
+                EndStatus::Answered(answer) => self.rows.hold(id, of, answer),
+                EndStatus::Done => self.rows.without(id, of),
+                EndStatus::Open => {}
             }
             // The case that completes its row keeps its slot until the row is compared.
             if self.compare(id, commands) {

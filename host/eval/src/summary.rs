@@ -112,7 +112,7 @@ impl Summary {
             "errors": self.all.errors,
             "budgetExceeded": self.all.budget_exceeded,
             "notRun": self.not_run(),
-            "cost": self.all.cost.map(Sum::value),
+            "cost": self.all.cost.map(FixedSum::value),
             "durationMs": self.duration.as_millis() as u64,
             "concurrency": self.concurrency,
             "throttled": self.throttled,
@@ -173,9 +173,9 @@ impl Summary {
 /// A sum that does not depend on the order in which cases end, so that two runs with the same
 /// rows have the same sums to the last digit: fixed-point, with 80 bits behind the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Sum(i128);
+pub struct FixedSum(i128);
 
-impl Sum {
+impl FixedSum {
     /// One in the fixed point.
     const ONE: f64 = (1_u128 << 80) as f64;
 
@@ -195,10 +195,10 @@ impl Sum {
 #[derive(Debug, Clone, Copy, Default)]
 struct MetricScores {
     /// Weighted, and what was not graded as 0, as promptfoo has it.
-    sum: Sum,
-    weight: Sum,
+    sum: FixedSum,
+    weight: FixedSum,
     /// The part of both that those have which were not graded.
-    ungraded: [Sum; 2],
+    ungraded: [FixedSum; 2],
     /// Cases of which it was not graded.
     not_graded: u64,
 }
@@ -208,7 +208,8 @@ impl MetricScores {
     fn mean(&self) -> Option<f64> {
         let [sum, weight] = self.ungraded;
         let weight = self.weight.0.saturating_sub(weight.0);
-        (weight > 0).then(|| Sum(self.sum.0.saturating_sub(sum.0)).value() / Sum(weight).value())
+        (weight > 0)
+            .then(|| FixedSum(self.sum.0.saturating_sub(sum.0)).value() / FixedSum(weight).value())
     }
 }
 
@@ -232,19 +233,19 @@ pub struct Tally {
     /// Assertions that did not.
     pub assertions_failed: u64,
     /// Sum of the cases' scores.
-    pub score: Sum,
+    pub score: FixedSum,
     /// Tokens of the providers' calls.
     pub tokens: TokenUsage,
     /// Tokens of graders.
     pub grading_tokens: TokenUsage,
     /// US dollars that were paid, grading included, where known.
-    pub cost: Option<Sum>,
+    pub cost: Option<FixedSum>,
     /// The part of them that grading took.
-    pub grading_cost: Sum,
+    pub grading_cost: FixedSum,
     /// What it would have cost beyond that without the cache.
-    pub saved: Sum,
+    pub saved: FixedSum,
     /// What the answers cost where they are bought, those out of the cache included.
-    priced: Sum,
+    priced: FixedSum,
     /// Answers for which nothing left the machine.
     pub cached: u64,
     /// Sum of latencies in milliseconds.
@@ -267,13 +268,13 @@ impl Default for Tally {
             ungraded: 0,
             assertions_passed: 0,
             assertions_failed: 0,
-            score: Sum::default(),
+            score: FixedSum::default(),
             tokens: TokenUsage::default(),
             grading_tokens: TokenUsage::default(),
             cost: None,
-            grading_cost: Sum::default(),
-            saved: Sum::default(),
-            priced: Sum::default(),
+            grading_cost: FixedSum::default(),
+            saved: FixedSum::default(),
+            priced: FixedSum::default(),
             cached: 0,
             latency_total_ms: 0,
             named: BTreeMap::new(),
@@ -372,7 +373,7 @@ impl Tally {
 
     /// The column's `metrics` in promptfoo's results file.
     pub fn metrics_json(&self) -> Value {
-        let named = |part: fn(&MetricScores) -> Sum| -> Map<String, Value> {
+        let named = |part: fn(&MetricScores) -> FixedSum| -> Map<String, Value> {
             self.named
                 .iter()
                 .map(|(name, sums)| (name.clone(), part(sums).value().into()))

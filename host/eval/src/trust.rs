@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use runner_config::plan::EnvRead;
-pub use runner_config::{Agreed, Agreements, Author, Level};
-use runner_config::{Origin, TrustRequest, TrustSubject};
+pub use runner_config::{Agreements, Author, Level, TrustAgreement};
+use runner_config::{TextOrigin, TrustRequest, TrustSubject};
 
 /// Something that has to be agreed to before a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Need {
 
     /// Whether the person wants it: it needs no agreement.
     pub fn is_persons(&self) -> bool {
-        self.request.origin == Origin::Person && self.not_granted.is_none()
+        self.request.origin == TextOrigin::Person && self.not_granted.is_none()
     }
 
     /// Whether a program of the person's machine is to be run.
@@ -45,7 +45,7 @@ impl Need {
     }
 
     /// What agreeing to it means.
-    pub fn agreed(&self) -> Agreed {
+    pub fn agreed(&self) -> TrustAgreement {
         self.request.agreed()
     }
 
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    fn need(name: &str, origin: Origin) -> Need {
+    fn need(name: &str, origin: TextOrigin) -> Need {
         Need::of(TrustRequest {
             subject: TrustSubject::Variable {
                 name: name.to_owned(),
@@ -87,8 +87,8 @@ mod tests {
         })
     }
 
-    fn data() -> Origin {
-        Origin::data(Path::new("rows.csv"), "/evals/rows.csv".into())
+    fn data() -> TextOrigin {
+        TextOrigin::data(Path::new("rows.csv"), "/evals/rows.csv".into())
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
                 level,
                 ..Agreements::default()
             };
-            let origins = [Origin::Person, Origin::Config, data()];
+            let origins = [TextOrigin::Person, TextOrigin::Config, data()];
             let covered = origins.map(|origin| need("X", origin).is_covered(&agreements));
             assert_eq!(covered, expected, "{level:?}");
         }
@@ -113,12 +113,12 @@ mod tests {
     fn one_agreement_covers_exactly_what_it_says_for_who_said_it() {
         let agreements = Agreements {
             level: Level::Nothing,
-            agreed: [need("X", Origin::Config).agreed()].into(),
+            agreed: [need("X", TextOrigin::Config).agreed()].into(),
         };
-        assert!(need("X", Origin::Config).is_covered(&agreements));
+        assert!(need("X", TextOrigin::Config).is_covered(&agreements));
         assert!(!need("X", data()).is_covered(&agreements));
-        assert!(!need("Y", Origin::Config).is_covered(&agreements));
-        let mut elsewhere = need("X", Origin::Config);
+        assert!(!need("Y", TextOrigin::Config).is_covered(&agreements));
+        let mut elsewhere = need("X", TextOrigin::Config);
         elsewhere.request.subject = TrustSubject::Variable {
             name: "X".to_owned(),
             to: "https://a.example:8443".to_owned(),
@@ -132,15 +132,15 @@ mod tests {
             level: Level::Nothing,
             agreed: [need("X", data()).agreed()].into(),
         };
-        let named = |shown: &str, real: &str| Origin::data(Path::new(shown), real.into());
+        let named = |shown: &str, real: &str| TextOrigin::data(Path::new(shown), real.into());
         assert!(need("X", named("../rows.csv", "/evals/rows.csv")).is_covered(&agreements));
         assert!(!need("X", named("rows.csv", "/evals/more/rows.csv")).is_covered(&agreements));
-        assert!(!need("X", Origin::Config).is_covered(&agreements));
+        assert!(!need("X", TextOrigin::Config).is_covered(&agreements));
     }
 
     #[test]
     fn nothing_unseen_grants_what_nobody_wrote_down() {
-        let mut ungranted = need("X", Origin::Person);
+        let mut ungranted = need("X", TextOrigin::Person);
         ungranted.not_granted = Some("P009".to_owned());
         let mut agreements = Agreements {
             level: Level::Data,
@@ -154,8 +154,8 @@ mod tests {
     #[test]
     fn a_need_that_stands_twice_is_asked_for_once_for_each_author() {
         let needs = vec![
-            need("X", Origin::Config),
-            need("X", Origin::Config),
+            need("X", TextOrigin::Config),
+            need("X", TextOrigin::Config),
             need("X", data()),
         ];
         assert_eq!(each_once(needs).len(), 2);
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn needs_are_in_the_order_of_their_places() {
         let at = |name: &str, line| {
-            let mut need = need(name, Origin::Config);
+            let mut need = need(name, TextOrigin::Config);
             need.request.at.line = line;
             need
         };

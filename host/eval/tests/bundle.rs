@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use runner_eval::plugins::{Served, bundle, optional};
+use runner_eval::plugins::{PluginServices, bundle, optional};
 use runner_sandbox::{Options, Plugin, Sandbox};
 use runner_tests::target_folder;
 use serde_json::{Value, json};
@@ -36,11 +36,11 @@ fn the_table_says_what_the_components_say() {
         let plugin = sandbox.load(&file, None).expect("a plugin");
         let languages = plugin.script_languages().iter();
         let interprets = languages.clone().any(|it| !it.extensions.is_empty());
-        (!interprets).then(|| ((Served::by(&plugin), for_editors(&plugin)), file))
+        (!interprets).then(|| ((PluginServices::by(&plugin), for_editors(&plugin)), file))
     };
-    let (served, files): (Vec<(Served, Value)>, Vec<PathBuf>) =
+    let (served, files): (Vec<(PluginServices, Value)>, Vec<PathBuf>) =
         files.into_iter().filter_map(load).unzip();
-    let (served, for_editors): (Vec<Served>, Vec<Value>) = served.into_iter().unzip();
+    let (served, for_editors): (Vec<PluginServices>, Vec<Value>) = served.into_iter().unzip();
     if std::env::var_os("RUNNER_BLESS").is_some() {
         let table = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plugins/bundle.json");
         let json = serde_json::to_string_pretty(&served).expect("plain data");

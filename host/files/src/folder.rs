@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use crate::Readers;
+use crate::ReadAccess;
 
 #[cfg(not(unix))]
 use by_path as way;
@@ -19,7 +19,7 @@ use held as way;
 
 /// An open folder.
 #[derive(Debug)]
-pub struct Folder(pub(crate) way::Held);
+pub struct Folder(pub(crate) way::FolderHandle);
 
 impl Folder {
     /// Opens the absolute `path`, in which nothing may be a link, and makes what is missing.
@@ -56,7 +56,7 @@ impl Folder {
     ///
     /// # Errors
     /// When it is there, if only as a link, or can't be made.
-    pub fn create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
+    pub fn create(&self, name: &OsStr, readers: ReadAccess) -> io::Result<File> {
         way::create(&self.0, name, readers)
     }
 
@@ -81,7 +81,7 @@ impl Folder {
     ///
     /// # Errors
     /// As [`Self::open`] and [`Self::create`].
-    pub fn open_or_create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
+    pub fn open_or_create(&self, name: &OsStr, readers: ReadAccess) -> io::Result<File> {
         if let Some(file) = self.open(name)? {
             return Ok(file);
         }
@@ -141,9 +141,9 @@ mod held {
 
     use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 
-    use crate::Readers;
+    use crate::ReadAccess;
 
-    pub(super) type Held = OwnedFd;
+    pub(super) type FolderHandle = OwnedFd;
 
     /// To walk through a folder needs no right to list it.
     #[cfg(target_os = "linux")]
@@ -151,7 +151,7 @@ mod held {
     #[cfg(not(target_os = "linux"))]
     const WALK: OFlags = OFlags::RDONLY;
 
-    pub(super) fn open(path: &Path) -> io::Result<Held> {
+    pub(super) fn open(path: &Path) -> io::Result<FolderHandle> {
         let folder = WALK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut held = rustix::fs::openat(CWD, "/", folder, Mode::empty())?;
         for part in path.components() {
@@ -178,21 +178,25 @@ mod held {
         Ok(held)
     }
 
-    pub(super) fn duplicate(folder: &Held) -> io::Result<Held> {
+    pub(super) fn duplicate(folder: &FolderHandle) -> io::Result<FolderHandle> {
         folder.try_clone()
     }
 
-    pub(super) fn create(folder: &Held, name: &OsStr, readers: Readers) -> io::Result<File> {
+    pub(super) fn create(
+        folder: &FolderHandle,
+        name: &OsStr,
+        readers: ReadAccess,
+    ) -> io::Result<File> {
         let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = match readers {
-            Readers::Owner => 0o600,
-            Readers::Usual => 0o666,
+            ReadAccess::Owner => 0o600,
+            ReadAccess::Usual => 0o666,
         };
         let file = rustix::fs::openat(folder, name, new, Mode::from_raw_mode(mode))?;
         Ok(file.into())
     }
 
-    pub(super) fn open_file(folder: &Held, name: &OsStr) -> io::Result<File> {
+    pub(super) fn open_file(folder: &FolderHandle, name: &OsStr) -> io::Result<File> {
         // A pipe would wait for its other end.
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match rustix::fs::openat(folder, name, flags, Mode::empty()) {
@@ -202,11 +206,11 @@ mod held {
         }
     }
 
-    pub(super) fn rename(folder: &Held, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(super) fn rename(folder: &FolderHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(folder, from, folder, to)?)
     }
 
-    pub(super) fn remove(folder: &Held, name: &OsStr) -> io::Result<()> {
+    pub(super) fn remove(folder: &FolderHandle, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?)
     }
 
@@ -225,11 +229,11 @@ mod by_path {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    use crate::Readers;
+    use crate::ReadAccess;
 
-    pub(super) type Held = PathBuf;
+    pub(super) type FolderHandle = PathBuf;
 
-    pub(super) fn open(path: &Path) -> io::Result<Held> {
+    pub(super) fn open(path: &Path) -> io::Result<FolderHandle> {
         fs::create_dir_all(path)?;
         for part in path.ancestors() {
             no_link(part)?;
@@ -244,28 +248,28 @@ mod by_path {
         Ok(())
     }
 
-    pub(super) fn duplicate(folder: &Held) -> io::Result<Held> {
+    pub(super) fn duplicate(folder: &FolderHandle) -> io::Result<FolderHandle> {
         Ok(folder.clone())
     }
 
     /// The folder's own rights decide who may read the file.
-    pub(super) fn create(folder: &Held, name: &OsStr, _: Readers) -> io::Result<File> {
+    pub(super) fn create(folder: &FolderHandle, name: &OsStr, _: ReadAccess) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         options.open(folder.join(name))
     }
 
-    pub(super) fn open_file(folder: &Held, name: &OsStr) -> io::Result<File> {
+    pub(super) fn open_file(folder: &FolderHandle, name: &OsStr) -> io::Result<File> {
         let path = folder.join(name);
         no_link(&path)?;
         OpenOptions::new().read(true).write(true).open(path)
     }
 
-    pub(super) fn rename(folder: &Held, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(super) fn rename(folder: &FolderHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
         fs::rename(folder.join(from), folder.join(to))
     }
 
-    pub(super) fn remove(folder: &Held, name: &OsStr) -> io::Result<()> {
+    pub(super) fn remove(folder: &FolderHandle, name: &OsStr) -> io::Result<()> {
         fs::remove_file(folder.join(name))
     }
 
@@ -298,7 +302,7 @@ mod tests {
         symlink(outer.join("victim/file"), outer.join("b/c/x"))?;
         let error = folder.open("x".as_ref()).expect_err("a link");
         assert_eq!(error.to_string(), "it is a link");
-        assert!(folder.create("x".as_ref(), Readers::Usual).is_err());
+        assert!(folder.create("x".as_ref(), ReadAccess::Usual).is_err());
         assert_eq!(fs::read_to_string(outer.join("victim/file"))?, "theirs");
         Ok(())
     }
@@ -312,7 +316,7 @@ mod tests {
         fs::rename(outer.join("a"), outer.join("moved"))?;
         symlink(outer.join("victim"), outer.join("a"))?;
         folder
-            .create("part".as_ref(), Readers::Usual)?
+            .create("part".as_ref(), ReadAccess::Usual)?
             .write_all(b"x")?;
         folder.rename("part".as_ref(), "whole".as_ref())?;
         assert_eq!(fs::read_to_string(outer.join("moved/whole"))?, "x");
@@ -327,9 +331,9 @@ mod tests {
         symlink(outer.path(), outer.path().join("here"))?;
         let (folder, name) = Folder::of(&outer.path().join("here/new/file"))?;
         let mode = |file: &File| Ok::<_, io::Error>(file.metadata()?.permissions().mode() & 0o777);
-        let created = folder.open_or_create(&name, Readers::Owner)?;
+        let created = folder.open_or_create(&name, ReadAccess::Owner)?;
         assert_eq!(mode(&created)?, 0o600);
-        let opened = folder.open_or_create(&name, Readers::Usual)?;
+        let opened = folder.open_or_create(&name, ReadAccess::Usual)?;
         assert_eq!(mode(&opened)?, 0o600, "it was there");
         assert!(outer.path().join("new/file").is_file());
         fs::create_dir(outer.path().join("new/folder"))?;

@@ -22,7 +22,7 @@ pub use small::{bytes_up_to, text_up_to};
 
 /// Who may read a file that is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readers {
+pub enum ReadAccess {
     /// This user alone: it holds prompts, answers or agreements.
     Owner,
     /// Whom the process's file mode creation mask leaves, as for any file that a program writes.

@@ -17,7 +17,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::{Folder, Readers, Replacement};
+use crate::{Folder, ReadAccess, Replacement};
 
 #[cfg(not(unix))]
 use by_path as system;
@@ -72,7 +72,7 @@ impl PrivateFolder {
     /// # Errors
     /// When it can't be made, written or renamed.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        let mut new = Replacement::begin(self.0.try_clone()?, name.as_ref(), Readers::Owner)?;
+        let mut new = Replacement::begin(self.0.try_clone()?, name.as_ref(), ReadAccess::Owner)?;
         new.write_all(content)?;
         new.commit().map(drop)
     }
@@ -99,7 +99,7 @@ impl PrivateFolder {
 }
 
 /// A complete file of a folder.
-struct Found {
+struct CompleteFile {
     name: OsString,
     bytes: u64,
     /// When it was written or last read, in seconds since 1970.
@@ -144,7 +144,7 @@ mod unix {
     use rustix::io::Errno;
     use rustix::process::geteuid;
 
-    use super::{Found, is_complete};
+    use super::{CompleteFile, is_complete};
     use crate::Folder;
 
     /// Set on folders in which only a file's owner may replace it. On one that is to be ours alone it
@@ -202,7 +202,7 @@ mod unix {
         Ok(())
     }
 
-    pub(super) fn files(folder: &Folder) -> io::Result<Vec<Found>> {
+    pub(super) fn files(folder: &Folder) -> io::Result<Vec<CompleteFile>> {
         let mut files = Vec::new();
         for entry in Dir::read_from(&folder.0)? {
             let entry = entry?;
@@ -213,7 +213,7 @@ mod unix {
                 its => its?,
             };
             if is_complete(name) && FileType::from_raw_mode(its.st_mode) == FileType::RegularFile {
-                files.push(Found {
+                files.push(CompleteFile {
                     name: name.to_owned(),
                     bytes: its.st_size as u64,
                     used: its.st_mtime,
@@ -266,21 +266,21 @@ mod by_path {
     use std::path::{Path, PathBuf};
     use std::time::SystemTime;
 
-    use super::{Found, is_complete};
+    use super::{CompleteFile, is_complete};
     use crate::Folder;
 
     pub(super) fn open(path: &Path) -> io::Result<(Folder, Option<io::Error>)> {
         Ok((Folder(path.to_owned()), None))
     }
 
-    pub(super) fn files(folder: &Folder) -> io::Result<Vec<Found>> {
+    pub(super) fn files(folder: &Folder) -> io::Result<Vec<CompleteFile>> {
         let mut files = Vec::new();
         for entry in std::fs::read_dir(&folder.0)? {
             let entry = entry?;
             let (name, its) = (entry.file_name(), entry.metadata()?);
             let used = its.modified()?.duration_since(SystemTime::UNIX_EPOCH);
             if is_complete(&name) && its.is_file() {
-                files.push(Found {
+                files.push(CompleteFile {
                     name,
                     bytes: its.len(),
                     used: used.map_or(0, |time| time.as_secs() as i64),

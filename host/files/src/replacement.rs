@@ -7,7 +7,7 @@ use std::path::Path;
 
 use uuid::Uuid;
 
-use crate::{Folder, Readers};
+use crate::{Folder, ReadAccess};
 
 /// A file being written beside its target, under a name that nobody can have foreseen. Dropped
 /// before [`Self::commit`], it is removed.
@@ -30,7 +30,7 @@ impl Replacement {
     ///
     /// # Errors
     /// When no file can be made there.
-    pub fn begin(folder: Folder, target: &OsStr, readers: Readers) -> io::Result<Self> {
+    pub fn begin(folder: Folder, target: &OsStr, readers: ReadAccess) -> io::Result<Self> {
         let mut name = OsString::from(".");
         name.push(target);
         name.push(format!(".{}.part", Uuid::new_v4().simple()));
@@ -74,7 +74,7 @@ impl Replacement {
     ///
     /// # Errors
     /// When it can't be made, written or renamed; what was there is as it was.
-    pub fn of(path: &Path, readers: Readers, content: &[u8]) -> io::Result<File> {
+    pub fn of(path: &Path, readers: ReadAccess, content: &[u8]) -> io::Result<File> {
         let (folder, name) = Folder::of(path)?;
         let mut new = Self::begin(folder, &name, readers)?;
         new.write_all(content)?;
@@ -112,7 +112,7 @@ mod tests {
         let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
         fs::write(&victim, "theirs")?;
         symlink(&victim, &link)?;
-        let file = Replacement::of(&link, Readers::Owner, b"ours")?;
+        let file = Replacement::of(&link, ReadAccess::Owner, b"ours")?;
         assert_eq!(file.metadata()?.permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_to_string(&victim)?, "theirs");
         assert_eq!(fs::read_to_string(&link)?, "ours");
@@ -125,7 +125,7 @@ mod tests {
         let path = outer.path().join("file");
         fs::write(&path, "old")?;
         let (folder, name) = Folder::of(&path)?;
-        let mut new = Replacement::begin(folder, &name, Readers::Usual)?;
+        let mut new = Replacement::begin(folder, &name, ReadAccess::Usual)?;
         new.write_all(b"half of ")?;
         assert_eq!(fs::read_dir(outer.path())?.count(), 2);
         drop(new);

@@ -66,12 +66,12 @@ pub struct Reply {
     /// recorded.
     pub cached: bool,
     /// What it took.
-    pub spent: Spent,
+    pub spent: ExchangeUsage,
 }
 
 /// What an exchange took, whether it succeeded or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spent {
+pub struct ExchangeUsage {
     /// Attempts on the wire.
     pub attempts: u32,
     /// Time in queues and pauses: not work.
@@ -91,7 +91,7 @@ pub struct Spent {
 /// `Draining`, of which no plugin lives to hear. Recordings have the same words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Code {
+pub enum ExchangeCode {
     /// The request itself is wrong.
     InvalidRequest,
     /// The credential has no value, or the server doesn't accept it.
@@ -125,11 +125,11 @@ pub enum Code {
 #[error("{message}")]
 pub struct ExchangeError {
     /// What kind of failure it is.
-    pub code: Code,
+    pub code: ExchangeCode,
     /// How retries and lanes take it.
     pub class: Class,
     /// One line for people, without secrets.
     pub message: String,
     /// What the exchange took until then.
-    pub spent: Spent,
+    pub spent: ExchangeUsage,
 }

@@ -45,24 +45,26 @@ mod stack;
 mod wire;
 
 pub use admission::budget::{
-    Budget, BudgetId, BudgetLedger, Measure, Owner, Payers, Price, Reservation, Said, Statement,
-    UsedTokens,
+    Budget, BudgetId, BudgetLedger, Measure, Owner, Payers, Price, Reservation, StatedCost,
+    Statement, UsedTokens,
 };
 pub use admission::lanes::{LaneLoad, LaneSummary, QuotaPlace};
 pub use admission::scheduling::Scheduling;
 pub use admission::tokens::{MOST_TOKENS, USUAL_OUTPUT, answer_tokens, prompt_tokens};
 pub use clock::{Pause, WorkClock};
 pub use exchange::{
-    CacheMode, Code, DEFAULT_TIMEOUT, Exchange, ExchangeError, RESPONSE_LIMIT, Reply, Spent,
+    CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeCode, ExchangeError, ExchangeUsage,
+    RESPONSE_LIMIT, Reply,
 };
 pub use lane::Lane;
 pub use memory::cache::{DiskCache, KEY_VERSION};
 pub use memory::cassette::{CassetteError, Exchanges, Playback, Recording};
 pub use memory::remembered::{
-    CachedReply, Caller, Cassette, Ending, Envelope, Found, Interaction, Remembered, ResponseCache,
+    CachedReply, Caller, Cassette, CassetteMatch, Ending, Envelope, Interaction, ResponseCache,
+    StoredResponse,
 };
 pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
-pub use policy::address::{Place, needs_agreement};
+pub use policy::address::{AddressScope, needs_agreement};
 pub use policy::certificates::{Certificates, Malformed};
 pub use policy::google::GoogleKeyError;
 pub use policy::grants::{Credential, Grants, Refusal};
@@ -72,7 +74,7 @@ pub use policy::origin::{Naming, Origin, OriginPattern, PatternError, leads_up};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use policy::signer::{NoSigningKey, RequestSigner, SignedDigest, SigningRule, StandIns};
 pub use process::{Peer, ProcessCall};
-pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};
+pub use runner_scheduler::{Class, LanePolicy, LaneStrategy, Limit, LimitMeasure};
 pub use stack::attempts::{Attempt, AttemptLog};
 pub use stack::scope::ExchangeScope;
 pub use stack::{Gateway, Settings};

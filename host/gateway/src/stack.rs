@@ -8,21 +8,23 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use runner_scheduler::{Class, LongWait, Next, Refusal};
+use runner_scheduler::{Class, LongWait, NextStep, Refusal};
 
 use self::attempts::Note;
-use self::ended::{Ended, classified};
+use self::ended::{AttemptOutcome, classified};
 use self::fault::Fault;
 use self::outbound::Outbound;
 use self::scope::ExchangeScope;
 use self::sharing::{SharedEnd, SharingKey};
 use self::stopwatch::Stopwatch;
 use crate::admission::budget::{Claim, Exceeded, Reservation};
-use crate::admission::lanes::{Entrant, LaneLoad, LaneSummary, Lanes, QuotaPlace, Turn};
+use crate::admission::lanes::{Entrant, LaneLoad, LaneSummary, LaneTurn, Lanes, QuotaPlace};
 use crate::admission::tokens::Guess;
-use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
+use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, ExchangeUsage, Reply};
 use crate::memory::cache;
-use crate::memory::remembered::{Caller, Cassette, Found, NoCassette, Remembered, ResponseCache};
+use crate::memory::remembered::{
+    Caller, Cassette, CassetteMatch, NoCassette, ResponseCache, StoredResponse,
+};
 use crate::memory::shared::SharedRequests;
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
@@ -35,7 +37,7 @@ use crate::wire::class::{ErrorBody, classify};
 use crate::wire::client::{ClientSettings, Clients};
 use crate::wire::fault::WireFault;
 use crate::wire::request;
-use crate::wire::tokens::{Means, Tokens};
+use crate::wire::tokens::{SendContext, Tokens};
 
 /// Signs of a server's message that an error repeats.
 const SAID: usize = 200;
@@ -240,16 +242,16 @@ impl Stack {
             name: scope.scheduling.caller.as_deref(),
         };
         match self.cassette.find(&envelope, &caller) {
-            Found::Live => {}
-            Found::Replay(interaction) => return self.replayed(passage, interaction),
-            Found::Missing { nearest } => {
+            CassetteMatch::Live => {}
+            CassetteMatch::Replay(interaction) => return self.replayed(passage, interaction),
+            CassetteMatch::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method.clone(),
                     url: envelope.url.clone(),
                     nearest,
                 });
             }
-            Found::Ambiguous { whose } => {
+            CassetteMatch::Ambiguous { whose } => {
                 return Err(Fault::OfAnother {
                     method: envelope.method.clone(),
                     url: envelope.url.clone(),
@@ -292,7 +294,10 @@ impl Stack {
     }
 
     /// Makes the attempts of an exchange; returns how it ended, and what its call still owes for it.
-    async fn attempts(&self, passage: &Passage<'_>) -> Result<(Ended, Option<Claim>), Fault> {
+    async fn attempts(
+        &self,
+        passage: &Passage<'_>,
+    ) -> Result<(AttemptOutcome, Option<Claim>), Fault> {
         let outbound = passage.outbound;
         let guess = outbound.guess();
         let claim = match &passage.scope.reservation {
@@ -324,9 +329,9 @@ impl Stack {
                 claim.ended(ended.used());
             }
             match turn.finish(ended.class, &ended.hint, ended.usage) {
-                Next::Return => return Ok((ended, claim.and_then(Claim::finished))),
-                Next::TooLong(wait) => return Err(given_up(&turn, wait, &ended)),
-                Next::Again { .. } => {
+                NextStep::Return => return Ok((ended, claim.and_then(Claim::finished))),
+                NextStep::TooLong(wait) => return Err(given_up(&turn, wait, &ended)),
+                NextStep::Again { .. } => {
                     if ended.class == Class::Timeout {
                         before = passage.stopwatch.spent().worked;
                     }
@@ -337,7 +342,7 @@ impl Stack {
         unreachable!("the scheduler bounds the retries of an exchange")
     }
 
-    fn enter(&self, passage: &Passage<'_>, guess: Guess) -> Turn<'_> {
+    fn enter(&self, passage: &Passage<'_>, guess: Guess) -> LaneTurn<'_> {
         self.lanes.enter(&Entrant {
             lane: passage.outbound.lane(),
             plugin: passage.outbound.plugin(),
@@ -354,7 +359,7 @@ impl Stack {
         attempt: u32,
         before: Duration,
         claim: Option<&Claim>,
-    ) -> Result<Ended, Exceeded> {
+    ) -> Result<AttemptOutcome, Exceeded> {
         self.tell(passage, Event::AttemptStarted { attempt });
         let limit = attempt::Limit::new(
             passage.time_limit,
@@ -372,7 +377,7 @@ impl Stack {
             *unpaid = paid.err();
             unpaid.is_none()
         };
-        let means = Means {
+        let means = SendContext {
             clients: &self.clients,
             tokens: &self.tokens,
             pays: &pays,
@@ -415,7 +420,11 @@ impl Stack {
 
 /// What an exchange comes to that is not sent (again). If the server is given up, its last answer
 /// stands: it says most.
-fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, Fault> {
+fn unsent(
+    turn: &LaneTurn<'_>,
+    why: Refusal,
+    last: Option<AttemptOutcome>,
+) -> Result<AttemptOutcome, Fault> {
     match (why, last) {
         (Refusal::Down { .. }, Some(last)) => Ok(last),
         (why, _) => Err(Fault::Unsent {
@@ -426,7 +435,7 @@ fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, F
 }
 
 /// What an exchange comes to whose server asks to wait for too long.
-fn given_up(turn: &Turn<'_>, wait: LongWait, ended: &Ended) -> Fault {
+fn given_up(turn: &LaneTurn<'_>, wait: LongWait, ended: &AttemptOutcome) -> Fault {
     let answer = ended.result.as_ref().ok();
     let said = answer.and_then(|answer| {
         let body = ErrorBody::read(answer.status, &answer.body);
@@ -448,7 +457,7 @@ fn owe(passage: &Passage<'_>, claim: Option<Claim>) {
     }
 }
 
-fn reply(response: Remembered, class: Class, retry_after: Option<Duration>) -> Reply {
+fn reply(response: StoredResponse, class: Class, retry_after: Option<Duration>) -> Reply {
     Reply {
         status: response.status,
         headers: response.headers,
@@ -456,11 +465,11 @@ fn reply(response: Remembered, class: Class, retry_after: Option<Duration>) -> R
         class,
         retry_after,
         cached: false,
-        spent: Spent::default(),
+        spent: ExchangeUsage::default(),
     }
 }
 
-fn class_of(response: &Remembered, retry_after: Option<Duration>) -> Class {
+fn class_of(response: &StoredResponse, retry_after: Option<Duration>) -> Class {
     let body = ErrorBody::read(response.status, &response.body);
     classify(response.status, &body, retry_after)
 }

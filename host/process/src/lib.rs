@@ -32,7 +32,7 @@ mod workers;
 pub use command::{Program, Supervisor};
 pub use ended::Fault;
 pub use group::memory_of_all;
-pub use line::{Level, LogLine, Report};
+pub use line::{CodeFailure, Level, LogLine};
 pub use once::{Output, once};
 pub use path::find;
 pub use supervisor::supervised;

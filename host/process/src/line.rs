@@ -28,7 +28,7 @@ pub struct LogLine {
 
 /// How code failed.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Report {
+pub struct CodeFailure {
     /// As the language says it: `TypeError: x is not a function`.
     pub message: String,
     /// The file in which it failed, where that is known.
@@ -46,7 +46,7 @@ pub struct Report {
 
 /// What a driver says.
 #[derive(Debug)]
-pub(crate) enum Said {
+pub(crate) enum DriverMessage {
     /// It waits for calls.
     Ready,
     /// It is not blocked: the answer to a [`ping`].
@@ -56,7 +56,7 @@ pub(crate) enum Said {
     /// Standard error has nothing more of a call.
     Quiet(u64),
     /// A call has ended.
-    Ended(u64, Result<Option<Box<RawValue>>, Report>),
+    Ended(u64, Result<Option<Box<RawValue>>, CodeFailure>),
 }
 
 #[derive(Deserialize)]
@@ -68,7 +68,7 @@ struct Message {
     log: Option<LogLine>,
     #[serde(default, deserialize_with = "present")]
     value: Option<Box<RawValue>>,
-    error: Option<Report>,
+    error: Option<CodeFailure>,
 }
 
 /// A value that is there, also if it is null.
@@ -80,30 +80,30 @@ fn present<'de, D: serde::Deserializer<'de>>(
 
 /// Reads a line; `None` if it is no message of a driver that knows the token, but something that the
 /// user's code, or what it started, wrote past it.
-pub(crate) fn read(line: &[u8], token: &str) -> Option<Said> {
+pub(crate) fn read(line: &[u8], token: &str) -> Option<DriverMessage> {
     let message = line.strip_prefix(token.as_bytes())?;
     let message: Message = serde_json::from_slice(message).ok()?;
     match message {
-        Message { ready: Some(_), .. } => Some(Said::Ready),
+        Message { ready: Some(_), .. } => Some(DriverMessage::Ready),
         Message {
             pong: Some(pong), ..
-        } => Some(Said::Pong(pong)),
+        } => Some(DriverMessage::Pong(pong)),
         Message {
             quiet: Some(id), ..
-        } => Some(Said::Quiet(id)),
+        } => Some(DriverMessage::Quiet(id)),
         Message {
             log: Some(log), id, ..
-        } => Some(Said::Log(id, log)),
+        } => Some(DriverMessage::Log(id, log)),
         Message {
             id: Some(id),
             error: Some(report),
             ..
-        } => Some(Said::Ended(id, Err(report))),
+        } => Some(DriverMessage::Ended(id, Err(report))),
         Message {
             id: Some(id),
             value,
             ..
-        } => Some(Said::Ended(id, Ok(value))),
+        } => Some(DriverMessage::Ended(id, Ok(value))),
         _ => None,
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn a_driver_is_known_by_its_token() {
         let ended = read(b"t0{\"id\": 3, \"value\": {\"a\": 1}}", "t0");
-        let Some(Said::Ended(3, Ok(Some(value)))) = ended else {
+        let Some(DriverMessage::Ended(3, Ok(Some(value)))) = ended else {
             panic!("{ended:?}");
         };
         assert_eq!(value.get(), "{\"a\": 1}");
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn no_value_is_not_null() {
         let value = |line: &str| match read(line.as_bytes(), "") {
-            Some(Said::Ended(1, Ok(value))) => value.map(|value| value.get().to_owned()),
+            Some(DriverMessage::Ended(1, Ok(value))) => value.map(|value| value.get().to_owned()),
             other => panic!("{other:?}"),
         };
         assert_eq!(value("{\"id\":1}"), None);
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_failure_says_what_and_where() {
         let line = "{\"id\":1,\"error\":{\"message\":\"E: no\",\"file\":\"/a.py\",\"line\":3}}";
-        let Some(Said::Ended(1, Err(report))) = read(line.as_bytes(), "") else {
+        let Some(DriverMessage::Ended(1, Err(report))) = read(line.as_bytes(), "") else {
             panic!("no report");
         };
         assert_eq!((report.message.as_str(), report.line), ("E: no", Some(3)));

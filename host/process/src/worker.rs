@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::command::{Program, Supervisor};
 use crate::ended::{Fault, fault};
 use crate::group::Group;
-use crate::line::{self, Level, LogLine, Report, Said};
+use crate::line::{self, CodeFailure, DriverMessage, Level, LogLine};
 use crate::lines::{Line, Lines};
 
 /// Largest line of a driver: an answer as large as one over HTTP may be, with room for its frame.
@@ -40,14 +40,14 @@ pub type Log = Arc<dyn Fn(LogLine) + Send + Sync>;
 /// How a call ended.
 pub(crate) enum End {
     /// With an answer, which may be that the code failed.
-    Said(Result<Option<Box<RawValue>>, Report>),
+    Said(Result<Option<Box<RawValue>>, CodeFailure>),
     /// The program ended; `beside`: others were under way as well, so that it may not have been
     /// this one's doing.
     Died { fault: Fault, beside: bool },
 }
 
 /// Why a call has passed its limit.
-pub(crate) enum Late {
+pub(crate) enum TimeoutCause {
     /// It waits for something; the others go on.
     OfItself,
     /// One of them never lets go of the thread; `beside`: nobody can tell which.
@@ -58,7 +58,7 @@ struct Call {
     answer: oneshot::Sender<End>,
     log: Log,
     /// How it ended, once its driver has said so.
-    end: Option<Result<Option<Box<RawValue>>, Report>>,
+    end: Option<Result<Option<Box<RawValue>>, CodeFailure>>,
     /// What it wrote past its driver has been read.
     is_quiet: bool,
 }
@@ -86,13 +86,13 @@ pub(crate) struct Worker {
     input: mpsc::UnboundedSender<String>,
     numbers: AtomicU64,
     state: watch::Receiver<State>,
-    group: Ends,
+    group: GroupGuard,
 }
 
 /// Ends a group when it is dropped, whoever else knows of it.
-struct Ends(Arc<Group>);
+struct GroupGuard(Arc<Group>);
 
-impl Drop for Ends {
+impl Drop for GroupGuard {
     fn drop(&mut self) {
         self.0.kill();
     }
@@ -145,7 +145,7 @@ impl Worker {
             input,
             numbers: AtomicU64::new(1),
             state,
-            group: Ends(group),
+            group: GroupGuard(group),
         };
         worker.ready().await?;
         Ok(worker)
@@ -180,7 +180,7 @@ impl Worker {
             };
             calls.under_way.insert(id, call);
         }
-        let _waits = Waits { worker: self, id };
+        let _waits = CallGuard { worker: self, id };
         let _ = self.input.send(line::call(id, call));
         answered.await.unwrap_or_else(|_| End::Died {
             fault: self.lost(),
@@ -191,7 +191,7 @@ impl Worker {
     /// Finds out what a call learns that has passed its limit: a driver that runs calls side by side
     /// is blocked where one of them never lets go of its thread, and says nothing within `patience`.
     /// Then it is ended, and all who were in it hear that they were beside others.
-    pub(crate) async fn passed_limit(&self, patience: Duration) -> Late {
+    pub(crate) async fn passed_limit(&self, patience: Duration) -> TimeoutCause {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (pong, heard) = oneshot::channel();
         {
@@ -205,11 +205,11 @@ impl Worker {
         let beside = calls.is_killed || calls.late > 1 || !calls.under_way.is_empty();
         calls.late -= 1;
         if matches!(heard, Ok(Ok(()))) {
-            return Late::OfItself;
+            return TimeoutCause::OfItself;
         }
         calls.is_killed = true;
         self.group.0.kill();
-        Late::Blocked { beside }
+        TimeoutCause::Blocked { beside }
     }
 
     /// Why it gives no more answers, if it doesn't.
@@ -236,12 +236,12 @@ impl Worker {
 }
 
 /// Takes a call out of those under way when nobody waits for it any more.
-struct Waits<'a> {
+struct CallGuard<'a> {
     worker: &'a Worker,
     id: u64,
 }
 
-impl Drop for Waits<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         if lock(&self.worker.calls)
             .under_way
@@ -273,7 +273,7 @@ async fn read(
     loop {
         match lines.next().await {
             Line::Whole(line) => match line::read(&line, &token) {
-                Some(Said::Ready) => {
+                Some(DriverMessage::Ready) => {
                     tell.send_if_modified(|state| {
                         let is_first = *state == State::Starting;
                         if is_first {
@@ -302,8 +302,8 @@ async fn read_stderr(stderr: impl AsyncRead + Unpin, token: String, calls: Arc<M
         match lines.next().await {
             Line::Whole(line) => {
                 let mut calls = lock(&calls);
-                if let Some(Said::Quiet(id)) = line::read(&line, &token) {
-                    calls.hear(Said::Quiet(id));
+                if let Some(DriverMessage::Quiet(id)) = line::read(&line, &token) {
+                    calls.hear(DriverMessage::Quiet(id));
                     continue;
                 }
                 calls.stray(Level::Warn, &line);
@@ -360,27 +360,27 @@ impl EndOf {
 }
 
 impl Calls {
-    fn hear(&mut self, said: Said) {
+    fn hear(&mut self, said: DriverMessage) {
         match said {
-            Said::Ready => {}
-            Said::Pong(number) => {
+            DriverMessage::Ready => {}
+            DriverMessage::Pong(number) => {
                 if let Some(heard) = self.pings.remove(&number) {
                     let _ = heard.send(());
                 }
             }
-            Said::Log(Some(id), line) => {
+            DriverMessage::Log(Some(id), line) => {
                 if let Some(call) = self.under_way.get(&id) {
                     (call.log)(line);
                 }
             }
-            Said::Log(None, line) => self.tell(line),
-            Said::Quiet(id) => {
+            DriverMessage::Log(None, line) => self.tell(line),
+            DriverMessage::Quiet(id) => {
                 if let Some(call) = self.under_way.get_mut(&id) {
                     call.is_quiet = true;
                 }
                 self.settle(id);
             }
-            Said::Ended(id, end) => {
+            DriverMessage::Ended(id, end) => {
                 if let Some(call) = self.under_way.get_mut(&id) {
                     call.end = Some(end);
                 }

@@ -9,8 +9,8 @@ use tokio::sync::Semaphore;
 
 use crate::command::{Program, Supervisor};
 use crate::ended::Fault;
-use crate::line::Report;
-use crate::worker::{End, Late, Worker};
+use crate::line::CodeFailure;
+use crate::worker::{End, TimeoutCause, Worker};
 
 pub use crate::worker::Log;
 
@@ -27,7 +27,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What a call gives: a value, `None` for none, or how the code failed.
-pub type Answer = Result<Option<Box<RawValue>>, Report>;
+pub type Answer = Result<Option<Box<RawValue>>, CodeFailure>;
 
 /// A program and how it is asked.
 #[derive(Debug, Clone, Eq)]
@@ -147,8 +147,10 @@ impl Workers {
                 Err(self.failed(fault))
             }
             Err(_) => match worker.passed_limit(PATIENCE).await {
-                Late::Blocked { beside: true } => self.alone(call, limit, log).await,
-                Late::Blocked { beside: false } | Late::OfItself => Err(self.timed_out(limit)),
+                TimeoutCause::Blocked { beside: true } => self.alone(call, limit, log).await,
+                TimeoutCause::Blocked { beside: false } | TimeoutCause::OfItself => {
+                    Err(self.timed_out(limit))
+                }
             },
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use runner_sandbox::{
-    Call, CallLimits, CallUsage, InputOf, Nothing, Options, Plugin, Sandbox, abi,
+    Call, CallLimits, CallUsage, DenyingHost, InputOf, Options, Plugin, Sandbox, abi,
 };
 
 #[tokio::main(flavor = "current_thread")]
@@ -48,7 +48,7 @@ async fn measure(
     let mut usage = None;
     for _ in 0..calls {
         let call = Call {
-            host: Arc::new(Nothing),
+            host: Arc::new(DenyingHost),
             limits: CallLimits::assertion(),
             nested: false,
             input: InputOf::default(),

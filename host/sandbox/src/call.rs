@@ -23,7 +23,7 @@ use crate::host::Host;
 use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES};
 use crate::log::LogSink;
 use crate::meter::Meter;
-use crate::notice::{Code, Finding};
+use crate::notice::{Finding, MessageCode};
 use crate::trap::{self, Circumstances, OverGuestTime};
 use crate::wasi::{Requests, VirtualWasi};
 
@@ -44,7 +44,7 @@ pub struct Call {
 
 /// A call's answer and what it cost.
 #[derive(Debug, Clone)]
-pub struct Called<T> {
+pub struct CallOutcome<T> {
     /// The answer, or why there is none.
     pub result: Result<T, crate::CallError>,
     /// Cost, also of a call that failed.
@@ -53,7 +53,7 @@ pub struct Called<T> {
     pub(crate) refusal: Option<abi::Error>,
 }
 
-impl<T> Called<Result<T, abi::Error>> {
+impl<T> CallOutcome<Result<T, abi::Error>> {
     /// Of a guest that crashed when the host had refused it something, the answer is the host's error: there is
     /// nothing to report to its author.
     pub(crate) fn or_refused(mut self) -> Self {
@@ -64,10 +64,10 @@ impl<T> Called<Result<T, abi::Error>> {
     }
 }
 
-impl<T> Called<T> {
+impl<T> CallOutcome<T> {
     /// Converts the answer; the cost stays.
-    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Called<U> {
-        Called {
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> CallOutcome<U> {
+        CallOutcome {
             result: self.result.map(convert),
             usage: self.usage,
             refusal: self.refusal,
@@ -207,7 +207,7 @@ pub(crate) struct Ready {
 pub(crate) struct Returned<R> {
     pub(crate) result: Result<R, Finding>,
     pub(crate) usage: CallUsage,
-    /// As [`Called`] has it.
+    /// As [`CallOutcome`] has it.
     pub(crate) refusal: Option<abi::Error>,
 }
 
@@ -292,7 +292,7 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
         )
     });
     log.finish();
-    let has_crashed = matches!(&result, Err(finding) if finding.code == Code::C101);
+    let has_crashed = matches!(&result, Err(finding) if finding.code == MessageCode::C101);
     Returned {
         result,
         usage,

@@ -37,7 +37,7 @@ pub(crate) const WINDOW_LOG: u32 = 26;
 
 /// The components in a program's file.
 #[derive(Debug)]
-pub struct Carried {
+pub struct CarriedSet {
     path: PathBuf,
     /// The place to read from is the file's own.
     file: Mutex<File>,
@@ -76,7 +76,7 @@ pub(crate) struct List {
 /// A compiled component in the file.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Part {
-    pub(crate) about: About,
+    pub(crate) about: ComponentHeader,
     /// Where its first byte is.
     pub(crate) begin: u64,
     /// Bytes in the file.
@@ -91,7 +91,7 @@ pub(crate) struct Part {
 
 /// What loading a component needs to know of it beside its code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct About {
+pub struct ComponentHeader {
     /// The file's name without its ending.
     pub name: String,
     /// Of the component that was compiled, in hex.
@@ -104,7 +104,7 @@ pub struct About {
     pub(crate) description: String,
 }
 
-impl Carried {
+impl CarriedSet {
     /// Whether this program was given components to carry.
     pub fn is_expected() -> bool {
         seal::digest().is_some()
@@ -164,12 +164,12 @@ impl Carried {
     }
 
     /// What is known of each component, in the order of their names.
-    pub fn components(&self) -> impl Iterator<Item = &About> {
+    pub fn components(&self) -> impl Iterator<Item = &ComponentHeader> {
         self.list.parts.iter().map(|part| &part.about)
     }
 
     /// What is known of the component of this name.
-    pub fn about(&self, name: &str) -> Option<&About> {
+    pub fn about(&self, name: &str) -> Option<&ComponentHeader> {
         self.components().find(|about| about.name == name)
     }
 

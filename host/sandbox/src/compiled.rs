@@ -15,7 +15,7 @@ use std::time::Duration;
 use runner_files::PrivateFolder;
 use wasmtime::component::Component;
 
-use crate::notice::{Code, Finding};
+use crate::notice::{Finding, MessageCode};
 use crate::preflight;
 
 /// Largest description that is read back: what crosses from a guest, escaped as JSON.
@@ -142,7 +142,7 @@ pub(crate) fn compile(
     });
     if let Err(error) = started {
         return Err(Finding::new(
-            Code::P016,
+            MessageCode::P016,
             format!("could not be compiled: {error}"),
             "the system has no thread to spare; lower `-j`",
         ));
@@ -150,12 +150,12 @@ pub(crate) fn compile(
     match receiver.recv_timeout(timeout) {
         Ok(result) => result,
         Err(RecvTimeoutError::Timeout) => Err(Finding::new(
-            Code::P016,
+            MessageCode::P016,
             format!("takes longer than {} s to compile", timeout.as_secs_f64()),
             "use a smaller build of the plugin (optimised, without debug information)",
         )),
         Err(RecvTimeoutError::Disconnected) => Err(Finding::new(
-            Code::P016,
+            MessageCode::P016,
             "could not be compiled: the compiler gave up",
             "report this with the file",
         )),
@@ -168,7 +168,7 @@ fn refused(error: &wasmtime::Error, file: &[u8]) -> Finding {
     match wasmparser::Validator::new().validate_all(file) {
         Err(error) => preflight::invalid(error.offset()),
         Ok(_) => Finding::new(
-            Code::P016,
+            MessageCode::P016,
             "uses WebAssembly features that this runner does not run (threads, 64-bit memory, asynchronous components and the like)",
             "build it for the baseline of WebAssembly 2.0 components",
         ),

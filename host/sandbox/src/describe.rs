@@ -9,7 +9,7 @@ mod schema;
 mod words;
 
 use crate::abi::Info;
-use crate::notice::{Code, Finding};
+use crate::notice::{Finding, MessageCode};
 
 pub(crate) use schema::Schemas;
 pub use schema::{Problem, problems_of};
@@ -25,7 +25,7 @@ pub(crate) struct Exported {
 pub(crate) fn check(info: &Info, exported: Exported) -> Result<Schemas, Finding> {
     words::check(info, exported).map_err(|what| {
         Finding::new(
-            Code::P011,
+            MessageCode::P011,
             format!("its `describe` gives an answer that makes no sense: {what}"),
             "report this to the plugin's author",
         )

@@ -75,14 +75,14 @@ pub trait Host: Send + Sync {
 
 /// Denies everything: the world of `describe` and `check-config`.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Nothing;
+pub struct DenyingHost;
 
 fn denied() -> abi::Error {
     let message = "nothing can be asked for in this call";
     abi::Error::new(abi::ErrorCode::Denied, message)
 }
 
-impl Host for Nothing {
+impl Host for DenyingHost {
     fn log(&self, line: abi::LogLine) {
         tracing::debug!(level = ?line.level, "{}", line.message);
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::abi::Info;
-use crate::carried::Carried;
+use crate::carried::CarriedSet;
 use crate::notice::{Label, LoadError, Notice};
 use crate::plugin::Plugin;
 use crate::purity::{Capabilities, Purity};
@@ -45,7 +45,7 @@ impl Sandbox {
 
     /// What can be said about a component that the program carries: it is compiled, and what it
     /// imports and exports is no longer in it.
-    pub fn inspect_carried(&self, carried: &Arc<Carried>, name: &str) -> Inspection {
+    pub fn inspect_carried(&self, carried: &Arc<CarriedSet>, name: &str) -> Inspection {
         let mut inspection = Inspection::nothing(carried.path());
         inspection.loaded(self.load_carried(carried, name));
         inspection

@@ -29,7 +29,7 @@ pub(crate) struct Meter {
     since: AtomicU64,
     /// What the guest waits for is the host, or its next turn.
     excused: AtomicBool,
-    /// Answers that the guest waits for in a way of its own, with [`Waits`] for each.
+    /// Answers that the guest waits for in a way of its own, with [`PollGuard`] for each.
     waits: AtomicUsize,
     /// Wakes the call when the last of those has come: what it sleeps from then on is its own time.
     waker: AtomicWaker,
@@ -37,9 +37,9 @@ pub(crate) struct Meter {
 
 /// An answer of the host is awaited by a guest that polls for it. Dropped with it.
 #[derive(Debug)]
-pub(crate) struct Waits(Arc<Meter>);
+pub(crate) struct PollGuard(Arc<Meter>);
 
-impl Drop for Waits {
+impl Drop for PollGuard {
     fn drop(&mut self) {
         self.0.waits.fetch_sub(1, Ordering::AcqRel);
         self.0.waker.wake();
@@ -50,12 +50,12 @@ impl Drop for Waits {
 /// looked.
 struct Turn {
     meter: Arc<Meter>,
-    waits: Mutex<Option<Waits>>,
+    waits: Mutex<Option<PollGuard>>,
     task: AtomicWaker,
 }
 
 impl Turn {
-    fn set(&self, waits: Option<Waits>) {
+    fn set(&self, waits: Option<PollGuard>) {
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = waits;
     }
 }
@@ -80,9 +80,9 @@ impl Meter {
     }
 
     /// From now on until this is dropped, the guest waits for the host when it sleeps.
-    pub(crate) fn waits(self: &Arc<Self>) -> Waits {
+    pub(crate) fn waits(self: &Arc<Self>) -> PollGuard {
         self.waits.fetch_add(1, Ordering::AcqRel);
-        Waits(Arc::clone(self))
+        PollGuard(Arc::clone(self))
     }
 
     /// Runs what takes something from the guest piece by piece, in a task of its own: the guest

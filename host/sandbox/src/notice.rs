@@ -19,7 +19,7 @@ pub use explanation::Explanation;
 /// Stable identity of a message. `P…` when a plugin is loaded: the command stops before
 /// anything is spent. `C…` when it is called: that case is an error and the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Code {
+pub enum MessageCode {
     /// Not a WebAssembly file.
     P001,
     /// Damaged or incomplete.
@@ -82,7 +82,7 @@ pub enum Code {
     C112,
 }
 
-impl Code {
+impl MessageCode {
     /// Those that a call can fail with.
     pub const CALLS: [Self; 12] = [
         Self::C101,
@@ -115,7 +115,7 @@ impl Code {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for MessageCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
@@ -161,7 +161,7 @@ impl Label {
 #[error("{label}: {code} {message}\nhelp: {help}")]
 pub struct Notice {
     /// Stable code.
-    pub code: Code,
+    pub code: MessageCode,
     /// The plugin.
     pub label: Label,
     /// What is wrong, a fragment without a full stop. May have several lines where a guest's
@@ -201,14 +201,14 @@ impl fmt::Display for CallError {
 
 impl LoadError {
     /// The message's stable code.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> MessageCode {
         self.0.code
     }
 }
 
 impl CallError {
     /// The message's stable code.
-    pub fn code(&self) -> Code {
+    pub fn code(&self) -> MessageCode {
         self.0.code
     }
 }
@@ -216,13 +216,17 @@ impl CallError {
 /// A message before it is known which plugin it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
-    pub(crate) code: Code,
+    pub(crate) code: MessageCode,
     pub(crate) message: String,
     pub(crate) help: String,
 }
 
 impl Finding {
-    pub(crate) fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        code: MessageCode,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
         Self {
             code,
             message: message.into(),
@@ -298,7 +302,7 @@ mod tests {
             path: "./plugins/acme.wasm".into(),
             sha256: Some("9f2c41aa00".into()),
         };
-        let notice = Finding::new(Code::P002, "damaged", "build it again").about(label);
+        let notice = Finding::new(MessageCode::P002, "damaged", "build it again").about(label);
         assert_eq!(
             notice.to_string(),
             "plugin 'acme' (./plugins/acme.wasm, sha256 9f2c41aa…): P002 damaged\nhelp: build it again"

@@ -8,10 +8,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use runner_files::{Folder, Readers, Replacement};
+use runner_files::{Folder, ReadAccess, Replacement};
 use sha2::{Digest as _, Sha256};
 
-use crate::carried::{About, List, Part, WINDOW_LOG, seal};
+use crate::carried::{ComponentHeader, List, Part, WINDOW_LOG, seal};
 use crate::notice::LoadError;
 use crate::sandbox::{Options, Sandbox, SandboxError};
 
@@ -118,7 +118,7 @@ fn close(file: &mut Vec<u8>, place: usize, list: &List) {
 }
 
 /// Each component with its code, in the order of their names.
-fn compiled(components: &[PathBuf]) -> Result<Vec<(About, Vec<u8>)>, PackError> {
+fn compiled(components: &[PathBuf]) -> Result<Vec<(ComponentHeader, Vec<u8>)>, PackError> {
     let sandbox = Sandbox::new(Options {
         instances: 1,
         travels: true,
@@ -142,7 +142,7 @@ fn compiled(components: &[PathBuf]) -> Result<Vec<(About, Vec<u8>)>, PackError> 
 /// Compresses each and puts it behind what is there.
 fn append(
     file: &mut Vec<u8>,
-    all: Vec<(About, Vec<u8>)>,
+    all: Vec<(ComponentHeader, Vec<u8>)>,
     like: Option<&str>,
     level: i32,
 ) -> Result<Vec<Part>, PackError> {
@@ -195,7 +195,7 @@ fn compressed(code: &[u8], prefix: &[u8], level: i32) -> Vec<u8> {
 /// may run it.
 fn replace(like: &Path, to: &Path, content: &[u8]) -> io::Result<()> {
     let (folder, name) = Folder::of(to)?;
-    let mut new = Replacement::begin(folder, &name, Readers::Usual)?;
+    let mut new = Replacement::begin(folder, &name, ReadAccess::Usual)?;
     new.write_all(content)?;
     new.permit(fs::metadata(like)?.permissions())?;
     new.commit().map(drop)
@@ -215,7 +215,7 @@ pub(crate) mod tests {
         file.extend([8; 40]);
         let (place, digest) = seal::find(&file).expect("it is there");
         assert_eq!(digest, [0; 32]);
-        let about = |name: &str| About {
+        let about = |name: &str| ComponentHeader {
             name: name.to_owned(),
             sha256: String::new(),
             start_memory: 0,

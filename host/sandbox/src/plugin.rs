@@ -12,15 +12,15 @@ use serde_json::Value;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
 
 use crate::abi;
-use crate::call::{self, Call, CallUsage, Called, Ready, Returned};
-use crate::carried::About;
+use crate::call::{self, Call, CallOutcome, CallUsage, Ready, Returned};
+use crate::carried::ComponentHeader;
 use crate::compiled::Cache;
 use crate::crashes::{Crashes, InputOf};
 use crate::describe::{self, Exported, Problem, Schemas};
-use crate::host::Nothing;
+use crate::host::DenyingHost;
 use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
 use crate::log::LogSink;
-use crate::notice::{CallError, Code, Finding, Label, one_line};
+use crate::notice::{CallError, Finding, Label, MessageCode, one_line};
 use crate::preflight;
 use crate::purity::{Capabilities, Purity};
 use crate::script::{self, ScriptLanguage};
@@ -48,7 +48,7 @@ struct Inner {
 }
 
 /// What a plugin is made of before it has described itself.
-pub(crate) struct Parts<'a> {
+pub(crate) struct PluginParts<'a> {
     pub(crate) label: Label,
     /// The label's name was given by the user.
     pub(crate) named: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) description: Option<&'a str>,
 }
 
-impl Parts<'_> {
+impl PluginParts<'_> {
     /// Lets it describe itself, or remembers what it said. `P011`, `P012`.
     pub(crate) fn plugin(self) -> Result<Plugin, Finding> {
         let exports = Exports::of(&self.component);
@@ -125,7 +125,7 @@ impl Parts<'_> {
     fn ask(&self, exports: &Exports) -> Result<abi::Info, Finding> {
         let failed = |what: &str| {
             Finding::new(
-                Code::P011,
+                MessageCode::P011,
                 format!("its `describe` failed: {what}"),
                 "report this to the plugin's author",
             )
@@ -160,7 +160,7 @@ impl Parts<'_> {
 /// A call with all imports denied.
 fn quiet(start_memory: u64) -> Call {
     Call {
-        host: Arc::new(Nothing),
+        host: Arc::new(DenyingHost),
         limits: CallLimits::describe(start_memory),
         nested: false,
         input: InputOf::default(),
@@ -241,8 +241,8 @@ impl Plugin {
     }
 
     /// What loading it needs to know beside its code.
-    pub(crate) fn about(&self) -> About {
-        About {
+    pub(crate) fn about(&self) -> ComponentHeader {
+        ComponentHeader {
             name: self.0.info.name.clone(),
             sha256: self.0.sha256.clone(),
             start_memory: self.0.start_memory,
@@ -278,7 +278,7 @@ impl Plugin {
         target: &abi::Target,
         request: &abi::Request,
         context: &abi::CallContext,
-    ) -> Called<Answer<abi::ReadCompletion>> {
+    ) -> CallOutcome<Answer<abi::ReadCompletion>> {
         self.call(
             &call,
             &context.call_id,
@@ -297,7 +297,7 @@ impl Plugin {
         target: &abi::Target,
         inputs: &[String],
         context: &abi::CallContext,
-    ) -> Called<Answer<abi::Embeddings>> {
+    ) -> CallOutcome<Answer<abi::Embeddings>> {
         self.call(
             &call,
             &context.call_id,
@@ -315,7 +315,7 @@ impl Plugin {
         call: Call,
         input: &abi::Input,
         context: &abi::CallContext,
-    ) -> Called<Answer<abi::ReadGrade>> {
+    ) -> CallOutcome<Answer<abi::ReadGrade>> {
         self.call(
             &call,
             &context.call_id,
@@ -336,7 +336,7 @@ impl Plugin {
         program: &abi::Program,
         arguments: &[abi::Argument],
         context: &abi::CallContext,
-    ) -> Called<ScriptResult> {
+    ) -> CallOutcome<ScriptResult> {
         let host = Arc::clone(&call.host);
         let called = self
             .call(
@@ -372,7 +372,7 @@ impl Plugin {
         match tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await {
             Ok(called) => called.result.map(|problems| told(&problems)),
             Err(_) => Err(self.error(Finding::new(
-                Code::C104,
+                MessageCode::C104,
                 format!("its `check-config`: {}", overslept()),
                 "report this to the plugin's author",
             ))),
@@ -386,7 +386,7 @@ impl Plugin {
         export: Option<&ComponentExportIndex>,
         params: P,
         check: impl FnOnce(R) -> Checked<T>,
-    ) -> Called<T>
+    ) -> CallOutcome<T>
     where
         P: ComponentNamedList + Lower + Send + Sync,
         R: Send + Sync + 'static,
@@ -402,7 +402,7 @@ impl Plugin {
         self.count(call, &outcome);
         let checked = |(answer,)| check(answer).map_err(|violation| broken(&violation));
         let result = outcome.result.and_then(checked);
-        Called {
+        CallOutcome {
             result: result.map_err(|finding| self.error(finding)),
             usage: outcome.usage,
             refusal: outcome.refusal,
@@ -432,8 +432,8 @@ impl Plugin {
         }
     }
 
-    fn not_called<R>(&self, finding: Finding) -> Called<R> {
-        Called {
+    fn not_called<R>(&self, finding: Finding) -> CallOutcome<R> {
+        CallOutcome {
             result: Err(self.error(finding)),
             usage: CallUsage::default(),
             refusal: None,
@@ -453,7 +453,7 @@ impl std::fmt::Debug for Plugin {
 
 fn disabled() -> Finding {
     Finding::new(
-        Code::C111,
+        MessageCode::C111,
         format!("disabled for this run after crashes on {MAX_CRASHES_IN_A_ROW} tests in a row"),
         "see the first of them; the other plugins go on",
     )
@@ -461,7 +461,7 @@ fn disabled() -> Finding {
 
 fn not_exported() -> Finding {
     Finding::new(
-        Code::C112,
+        MessageCode::C112,
         "does not export what it was called for",
         "look at what it serves with `runner plugin inspect`",
     )
@@ -474,5 +474,9 @@ fn broken(violation: &Violation) -> Finding {
         let begins = violation.excerpt.escape_debug();
         message = format!("{message}; it begins `{begins}`");
     }
-    Finding::new(Code::C109, message, "report this to the plugin's author")
+    Finding::new(
+        MessageCode::C109,
+        message,
+        "report this to the plugin's author",
+    )
 }

@@ -13,7 +13,7 @@ pub(crate) use outline::{Outline, Version, highest, invalid};
 use crate::limits::{
     MAX_COMPONENT_INSTANCES, MAX_CORE_INSTANCES, MAX_FUNCTIONS, MAX_MEMORIES, MAX_TABLES,
 };
-use crate::notice::{Code, Finding, bytes};
+use crate::notice::{Finding, MessageCode, bytes};
 use crate::v0_1;
 use crate::wasi;
 
@@ -42,7 +42,7 @@ fn same_track(outline: &Outline) -> Result<(), Finding> {
     };
     let Some(version) = version else {
         return Err(Finding::new(
-            Code::P005,
+            MessageCode::P005,
             format!(
                 "names `{name}` without a version; this runner supports API {}",
                 served.track()
@@ -56,7 +56,7 @@ fn same_track(outline: &Outline) -> Result<(), Finding> {
         "upgrade the plugin, or rebuild it with a current SDK"
     };
     Err(Finding::new(
-        Code::P005,
+        MessageCode::P005,
         format!(
             "built for plugin API {}, this runner supports {}",
             version.track(),
@@ -108,7 +108,7 @@ fn never_offered(outline: &Outline) -> Finding {
         names
     };
     Finding::new(
-        Code::P008,
+        MessageCode::P008,
         format!("imports {}, which this runner never offers", list(&names)),
         match outline.made_by {
             Some(toolchain) => toolchain.without_imports(),
@@ -122,7 +122,7 @@ fn never_offered(outline: &Outline) -> Finding {
 /// P006 for a function or interface of a later version of the same track.
 pub(crate) fn needs_newer(what: &str, version: &str) -> Finding {
     Finding::new(
-        Code::P006,
+        MessageCode::P006,
         format!(
             "needs `{}` (API {}), this runner has {}",
             what.escape_debug(),
@@ -153,7 +153,7 @@ fn is_plugin(outline: &Outline) -> Result<(), Finding> {
         )
     };
     Err(Finding::new(
-        Code::P004,
+        MessageCode::P004,
         message,
         "build it for the world `provider-plugin` or `assertion-plugin` of runner:plugin",
     ))
@@ -170,7 +170,7 @@ fn fits(outline: &Outline, memory: u64) -> Result<(), Finding> {
     }
     if outline.functions > MAX_FUNCTIONS.into() {
         return Err(Finding::new(
-            Code::P014,
+            MessageCode::P014,
             format!(
                 "has {} functions, limit is {MAX_FUNCTIONS}",
                 outline.functions
@@ -206,7 +206,7 @@ fn at_most(count: u64, limit: u32, what: &str) -> Result<(), Finding> {
 
 fn needs(what: &str, limit: &str, help: &str) -> Finding {
     let message = format!("needs {what} at start, limit is {limit}");
-    Finding::new(Code::P014, message, help)
+    Finding::new(MessageCode::P014, message, help)
 }
 
 /// Up to five names of a component in backquotes, on one line whatever stands in them.

@@ -17,14 +17,14 @@ use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::call::{CallState, Ready, linking};
-use crate::carried::{About, Carried};
+use crate::carried::{CarriedSet, ComponentHeader};
 use crate::compiled::{self, Cache};
 use crate::engine::{self, Engine, Machines};
 use crate::limits::{
     COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORIES, MAX_MEMORY_BYTES,
     MAX_TABLES,
 };
-use crate::notice::{Code, Finding, Label, LoadError, bytes};
+use crate::notice::{Finding, Label, LoadError, MessageCode, bytes};
 use crate::plugin::{self, Plugin};
 use crate::preflight::{self, Outline};
 use crate::v0_1::{self, signatures::Departure};
@@ -147,7 +147,7 @@ pub struct Sandbox {
 }
 
 /// A file that has been read and looked at.
-pub(crate) struct Looked {
+pub(crate) struct InspectedFile {
     pub(crate) file: Vec<u8>,
     pub(crate) sha256: String,
     pub(crate) outline: Result<Outline, Finding>,
@@ -247,7 +247,7 @@ impl Sandbox {
 
     fn plugin_of(
         &self,
-        looked: Looked,
+        looked: InspectedFile,
         label: &Label,
         alias: Option<&str>,
         memory: u64,
@@ -257,7 +257,7 @@ impl Sandbox {
         let component = self.component(looked.file, &looked.sha256)?;
         let core_instances = u32::try_from(outline.instances.core).unwrap_or(u32::MAX);
         let ready = self.link(&component, core_instances)?;
-        plugin::Parts {
+        plugin::PluginParts {
             label: label.clone(),
             named: alias.is_some(),
             sha256: looked.sha256,
@@ -275,7 +275,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// [`LoadError`] if its code is not there, or not what was put there.
-    pub fn load_carried(&self, carried: &Carried, name: &str) -> Result<Plugin, LoadError> {
+    pub fn load_carried(&self, carried: &CarriedSet, name: &str) -> Result<Plugin, LoadError> {
         let about = carried.about(name);
         let label = Label {
             name: name.to_owned(),
@@ -285,7 +285,7 @@ impl Sandbox {
         let absent = || not_unpacked(&"the program does not carry it");
         let plugin = about.ok_or_else(absent).and_then(|about| {
             let component = self.unpacked(carried, about)?;
-            plugin::Parts {
+            plugin::PluginParts {
                 label: label.clone(),
                 named: false,
                 sha256: about.sha256.clone(),
@@ -301,7 +301,11 @@ impl Sandbox {
     }
 
     /// Its code from the cache, else from the program. Mapped, it takes no memory of its own.
-    fn unpacked(&self, carried: &Carried, about: &About) -> Result<Component, Finding> {
+    fn unpacked(
+        &self,
+        carried: &CarriedSet,
+        about: &ComponentHeader,
+    ) -> Result<Component, Finding> {
         if let Some(cached) = self.cached(&about.sha256) {
             return Ok(cached);
         }
@@ -377,7 +381,7 @@ impl Sandbox {
         self.linker.instantiate_pre(component).map_err(|error| {
             tracing::debug!(?error, "component not linked");
             Finding::new(
-                Code::P008,
+                MessageCode::P008,
                 "imports a function of WASI that this runner never offers",
                 "rebuild the plugin with a toolchain for WASI 0.2",
             )
@@ -398,7 +402,7 @@ impl Sandbox {
 fn is_meant(actual: &str, expected: Option<&str>) -> Result<(), Finding> {
     match expected {
         Some(expected) if !expected.eq_ignore_ascii_case(actual) => Err(Finding::new(
-            Code::P017,
+            MessageCode::P017,
             format!(
                 "is not the file that the config names: it has the sha256 {actual}, and {expected} was expected"
             ),
@@ -411,7 +415,8 @@ fn is_meant(actual: &str, expected: Option<&str>) -> Result<(), Finding> {
 /// `P016` for a component that the program carries.
 fn not_unpacked(why: &dyn fmt::Display) -> Finding {
     let help = "install the program again; a copy of it must be complete";
-    Finding::new(Code::P016, format!("cannot be unpacked: {why}"), help)
+    let message = format!("cannot be unpacked: {why}");
+    Finding::new(MessageCode::P016, message, help)
 }
 
 /// `P006` and `P007`.
@@ -421,12 +426,12 @@ fn departed(departure: Departure) -> Finding {
             preflight::needs_newer(&function, &version)
         }
         Departure::OtherSignature { function, version } => Finding::new(
-            Code::P007,
+            MessageCode::P007,
             format!("its WIT differs from the published {version} for `{function}`"),
             "rebuild the plugin with the published WIT",
         ),
         Departure::MissingExport { function, version } => Finding::new(
-            Code::P007,
+            MessageCode::P007,
             format!("its WIT differs from the published {version}: it lacks `{function}`"),
             "rebuild the plugin with the published WIT",
         ),
@@ -434,8 +439,8 @@ fn departed(departure: Departure) -> Finding {
 }
 
 /// Reads a file, at most [`MAX_FILE_BYTES`] of it, and its outline. `P015`.
-pub(crate) fn look(path: &Path) -> Result<Looked, Finding> {
-    let unreadable = |what: String, help: &str| Finding::new(Code::P015, what, help);
+pub(crate) fn look(path: &Path) -> Result<InspectedFile, Finding> {
+    let unreadable = |what: String, help: &str| Finding::new(MessageCode::P015, what, help);
     let failed = |error: io::Error| {
         unreadable(
             format!("cannot be read: {error}"),
@@ -465,7 +470,7 @@ pub(crate) fn look(path: &Path) -> Result<Looked, Finding> {
     }
     let sha256 = HEXLOWER.encode(&Sha256::digest(&file));
     let outline = preflight::read(&file);
-    Ok(Looked {
+    Ok(InspectedFile {
         file,
         sha256,
         outline,

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::abi;
-use crate::notice::{Code, Finding};
+use crate::notice::{Finding, MessageCode};
 
 /// Longest language or extension.
 const MAX_NAME: usize = 32;
@@ -39,7 +39,7 @@ pub(crate) fn languages(info: &abi::Info, exported: bool) -> Result<Vec<ScriptLa
     });
     languages.map_err(|what: String| {
         Finding::new(
-            Code::P011,
+            MessageCode::P011,
             format!("its `describe` gives an answer that makes no sense: {what}"),
             "report this to the plugin's author",
         )

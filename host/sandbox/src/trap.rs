@@ -13,7 +13,7 @@ use wasmtime_wasi::I32Exit;
 use wasmtime_wasi_http::FieldMapError;
 
 use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_LOG_LINE_BYTES};
-use crate::notice::{Code, Finding, bytes, one_line};
+use crate::notice::{Finding, MessageCode, bytes, one_line};
 
 /// Raised at an epoch when the guest time is used up.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) fn finding(error: &wasmtime::Error, around: &Circumstances) -> Findin
     }
     if error.is::<PoolConcurrencyLimitError>() {
         return Finding::new(
-            Code::C110,
+            MessageCode::C110,
             "found no free instance",
             "lower `-j`, or raise the number of instances (at most 4,000; each takes six memory mappings of vm.max_map_count)",
         );
@@ -76,7 +76,7 @@ pub(crate) fn finding(error: &wasmtime::Error, around: &Circumstances) -> Findin
 fn of_trap(trap: Trap, around: &Circumstances) -> Finding {
     match trap {
         Trap::OutOfFuel => Finding::new(
-            Code::C103,
+            MessageCode::C103,
             format!(
                 "used its CPU budget ({} units of fuel)",
                 count(around.limits.fuel.unwrap_or(u64::MAX))
@@ -85,7 +85,7 @@ fn of_trap(trap: Trap, around: &Circumstances) -> Finding {
         ),
         Trap::Interrupt => over_time(around),
         Trap::StackOverflow => Finding::new(
-            Code::C105,
+            MessageCode::C105,
             "recursion too deep: its stack of 2 MiB is used up",
             "report this to the plugin's author with the input that causes it",
         ),
@@ -111,7 +111,7 @@ fn of_trap(trap: Trap, around: &Circumstances) -> Finding {
 fn over_time(around: &Circumstances) -> Finding {
     let limit = around.limits.guest_time;
     Finding::new(
-        Code::C104,
+        MessageCode::C104,
         format!(
             "ran or slept longer than {} s (waiting for answers doesn't count)",
             limit.as_secs_f64()
@@ -126,7 +126,7 @@ fn out_of_memory(around: &Circumstances) -> Finding {
         .refused
         .map_or_else(String::new, |asked| format!(", asked for {}", bytes(asked)));
     Finding::new(
-        Code::C102,
+        MessageCode::C102,
         format!("out of memory (limit {limit}{asked})"),
         "raise `limits.memory_mb` of the plugin if it needs more",
     )
@@ -151,7 +151,7 @@ fn crashed(how: &str, around: &Circumstances) -> Finding {
         }
     }
     Finding::new(
-        Code::C101,
+        MessageCode::C101,
         message,
         "report this to the plugin's author with the input that causes it",
     )
@@ -159,7 +159,7 @@ fn crashed(how: &str, around: &Circumstances) -> Finding {
 
 fn bad_pointer() -> Finding {
     Finding::new(
-        Code::C107,
+        MessageCode::C107,
         "passed a value that is not in its memory or not of its type",
         "the plugin's bindings are at fault; rebuild it with a current SDK",
     )
@@ -172,14 +172,14 @@ fn of_crossing(error: &wasmtime::Error) -> Finding {
         .any(|cause| cause.is::<std::str::Utf8Error>() || cause.is::<std::string::FromUtf8Error>());
     if utf8 {
         return Finding::new(
-            Code::C108,
+            MessageCode::C108,
             "passed text that is not UTF-8",
             "the plugin's bindings are at fault; rebuild it with a current SDK",
         );
     }
     if format!("{:?}", error.root_cause()) == "HostcallFuelExhausted" {
         return Finding::new(
-            Code::C106,
+            MessageCode::C106,
             format!(
                 "passed or returned more than {}",
                 bytes(MAX_CROSSING_BYTES as u64)

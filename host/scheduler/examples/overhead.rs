@@ -10,8 +10,8 @@
 use std::time::{Duration, Instant};
 
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, LaneId, LanePolicy, Limit, Next,
-    Reading, Scheduler, Time,
+    Action, Class, Demand, Dimension, End, Hint, LaneId, LanePolicy, Limit, LimitMeasure, NextStep,
+    QuotaUse, Reading, Scheduler, Time,
 };
 
 /// Jobs that wait all the time.
@@ -60,9 +60,9 @@ impl Bench {
         if declared {
             let minute = Duration::from_mins(1);
             for (name, counts, capacity) in [
-                ("requests", Counts::Requests(minute), 1_000_000),
-                ("tokens", Counts::Tokens(minute), 1_000_000_000),
-                ("parallel", Counts::Concurrency, 1000),
+                ("requests", LimitMeasure::Requests(minute), 1_000_000),
+                ("tokens", LimitMeasure::Tokens(minute), 1_000_000_000),
+                ("parallel", LimitMeasure::Concurrency, 1000),
             ] {
                 let name = name.to_owned();
                 limits.push(scheduler.declare(Limit {
@@ -73,7 +73,7 @@ impl Bench {
             }
         }
         let demand = Demand {
-            cost: Cost {
+            cost: QuotaUse {
                 input_tokens: 300,
                 output_tokens: 200,
             },
@@ -114,7 +114,7 @@ impl Bench {
             hint: &self.hint,
             usage: Some(self.demand.cost),
         };
-        assert_eq!(self.scheduler.finish(self.now, job, &end), Next::Return);
+        assert_eq!(self.scheduler.finish(self.now, job, &end), NextStep::Return);
         while self.scheduler.event().is_some() {}
     }
 }

@@ -25,7 +25,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::shared::{Portion, Rule, Visit};
+use crate::shared::{QuotaReply, QuotaReport, Rule};
 use crate::sharing::Sharing;
 use crate::time::Time;
 use crate::tuning::PER_CENT;
@@ -42,7 +42,7 @@ const MOST: usize = 16_384;
 
 /// Refusals between two openings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shut {
+struct RefusalEpisode {
     /// When the first attempt was sent that was refused.
     first: Time,
     /// And the newest.
@@ -68,7 +68,7 @@ pub(crate) struct Allowance {
     /// That was seen; otherwise the window may have begun before.
     is_whole: bool,
     /// The refusals since then.
-    shut: Option<Shut>,
+    shut: Option<RefusalEpisode>,
     /// When the next is due if all are spread.
     due: Time,
     growth: Growth,
@@ -93,8 +93,8 @@ impl Allowance {
     }
 
     /// What to tell others that use the same quota; `is_waiting`: there is more to be sent.
-    pub(crate) fn visit(&mut self, now: Time, is_waiting: bool) -> Visit {
-        Visit {
+    pub(crate) fn visit(&mut self, now: Time, is_waiting: bool) -> QuotaReport {
+        QuotaReport {
             rule: self.known,
             is_news: std::mem::take(&mut self.is_news),
             ..self.sharing.visit(now, is_waiting.then_some(1))
@@ -102,7 +102,7 @@ impl Allowance {
     }
 
     /// Takes in what others have told. `true` if they have found out what a window holds.
-    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &Portion) -> bool {
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &QuotaReply) -> bool {
         self.sharing.hear(asked, now, portion);
         for batch in &portion.others {
             let span = batch.first.saturating_sub(batch.last);
@@ -154,7 +154,7 @@ impl Allowance {
             self.log.remove(index);
             self.sharing.take_back(1);
         }
-        let shut = self.shut.get_or_insert(Shut {
+        let shut = self.shut.get_or_insert(RefusalEpisode {
             first: sent_at,
             last: sent_at,
             among,
@@ -273,8 +273,8 @@ mod tests {
     }
 
     /// What a visit brings of others, and by which rule they go.
-    fn portion(others: Vec<Batch>, rule: Option<Rule>) -> Portion {
-        Portion {
+    fn portion(others: Vec<Batch>, rule: Option<Rule>) -> QuotaReply {
+        QuotaReply {
             number: 1,
             others,
             rule,

@@ -28,7 +28,7 @@
 
 use std::time::Duration;
 
-use crate::evidence::Seen;
+use crate::evidence::TimedReading;
 use crate::hint::Dimension;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
@@ -90,7 +90,7 @@ pub(crate) struct Bucket {
     /// What the server charges of what is estimated, per mille.
     charge: u64,
     /// Newest reading, by when its request was sent.
-    last: Option<Seen>,
+    last: Option<TimedReading>,
     leaning: i8,
     longest_reset: Duration,
     /// Of all resets. Who writes `57.541s` now and `57s` then counts in milliseconds both times.
@@ -116,7 +116,7 @@ pub(crate) enum Credit {
 
 /// What an observation changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct News {
+pub(crate) struct ObservedChange {
     /// The limit or its window is new.
     pub(crate) learned: bool,
     /// Less than a tenth is left, and was not before.

@@ -17,7 +17,7 @@ use crate::tuning::evidence::JITTER;
 
 /// One reading with what is known about its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct TimedReading {
     /// When the request was sent. The server took its snapshot then or later.
     pub(crate) sent_at: Time,
     /// When the response came.
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
 
 /// What a pair of readings suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lean {
+pub(crate) enum RefillEvidence {
     /// Even refill, all of it in `window`.
     Continuous { window: Duration },
     /// All at once at `end`.
@@ -46,16 +46,16 @@ pub(crate) enum Lean {
 }
 
 /// Compares an older reading with a newer one.
-pub(crate) fn lean(old: &Seen, new: &Seen, limit: u64) -> Lean {
+pub(crate) fn lean(old: &TimedReading, new: &TimedReading, limit: u64) -> RefillEvidence {
     let (Some(old_reset), Some(new_reset)) = (old.reset, new.reset) else {
-        return Lean::Neither;
+        return RefillEvidence::Neither;
     };
     let tolerance = old.resolution + new.resolution + JITTER;
-    let missing = |seen: &Seen| limit.saturating_sub(seen.remaining);
+    let missing = |seen: &TimedReading| limit.saturating_sub(seen.remaining);
     let fixed = apart(old.sent_at + old_reset, new.sent_at + new_reset) <= tolerance
         || apart(old.received_at + old_reset, new.received_at + new_reset) <= tolerance;
     if old_reset.max(new_reset) < 2 * tolerance {
-        return Lean::Neither;
+        return RefillEvidence::Neither;
     }
     let continuous = missing(old) > 0 && missing(new) > 0 && {
         let predicted = scaled(old_reset, missing(new), missing(old));
@@ -69,14 +69,14 @@ pub(crate) fn lean(old: &Seen, new: &Seen, limit: u64) -> Lean {
             } else {
                 (old_reset, missing(old))
             };
-            Lean::Continuous {
+            RefillEvidence::Continuous {
                 window: scaled(reset, limit, missing),
             }
         }
-        (false, true) => Lean::Fixed {
+        (false, true) => RefillEvidence::Fixed {
             end: new.sent_at + new_reset + new.resolution,
         },
-        _ => Lean::Neither,
+        _ => RefillEvidence::Neither,
     }
 }
 
@@ -94,9 +94,9 @@ fn scaled(span: Duration, by: u64, over: u64) -> Duration {
 mod tests {
     use super::*;
 
-    fn seen(sent_ms: u64, remaining: u64, reset_ms: u64, resolution_ms: u64) -> Seen {
+    fn seen(sent_ms: u64, remaining: u64, reset_ms: u64, resolution_ms: u64) -> TimedReading {
         let sent_at = Time::ZERO + Duration::from_millis(sent_ms);
-        Seen {
+        TimedReading {
             sent_at,
             received_at: sent_at + Duration::from_millis(700),
             mark: 0,
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_reset_in_proportion_to_what_is_missing_is_a_continuous_refill() {
         let pair = (seen(0, 56, 133, 1), seen(250, 40, 667, 1));
-        let Lean::Continuous { window } = lean(&pair.0, &pair.1, 60) else {
+        let RefillEvidence::Continuous { window } = lean(&pair.0, &pair.1, 60) else {
             panic!("{:?}", lean(&pair.0, &pair.1, 60));
         };
         assert!(window.abs_diff(Duration::from_secs(2)) < Duration::from_millis(5));
@@ -120,7 +120,7 @@ mod tests {
     fn resets_that_point_at_one_moment_are_a_fixed_window() {
         let lean = lean(&seen(0, 46, 980, 1), &seen(250, 20, 730, 1), 50);
         let end = Time::ZERO + Duration::from_millis(981);
-        assert_eq!(lean, Lean::Fixed { end });
+        assert_eq!(lean, RefillEvidence::Fixed { end });
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
             &seen(10, 3998, 1000, 1000),
             4000,
         );
-        assert_eq!(lean, Lean::Neither);
+        assert_eq!(lean, RefillEvidence::Neither);
     }
 
     #[test]
@@ -140,12 +140,15 @@ mod tests {
             &seen(9000, 3500, 8000, 1000),
             4000,
         );
-        assert!(matches!(lean, Lean::Continuous { .. }), "{lean:?}");
+        assert!(
+            matches!(lean, RefillEvidence::Continuous { .. }),
+            "{lean:?}"
+        );
     }
 
     #[test]
     fn a_server_that_always_says_the_same_says_nothing() {
         let lean = lean(&seen(0, 60, 60_000, 1), &seen(5000, 60, 60_000, 1), 60);
-        assert_eq!(lean, Lean::Neither);
+        assert_eq!(lean, RefillEvidence::Neither);
     }
 }

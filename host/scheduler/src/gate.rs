@@ -18,7 +18,7 @@ use crate::chance::Chance;
 use crate::class::Class;
 use crate::job::{LongWait, Refusal};
 use crate::time::Time;
-use crate::view::Why;
+use crate::view::WaitReason;
 
 mod backoff;
 mod barrier;
@@ -27,13 +27,13 @@ mod breaker;
 use crate::tuning::gate::{AUTH_FAILURES, EXHAUSTED, NOT_FOUND};
 use backoff::Backoff;
 use barrier::{Barrier, Passage};
-use breaker::{Breaker, Meets};
+use breaker::{Breaker, FailureContext};
 
 /// What holds a lane back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum HoldReason {
     /// Shut, or waiting for a probe's answer; nothing may be sent before then.
-    Until(Time, Why),
+    Until(Time, WaitReason),
     /// Nobody who is queued now will pass.
     Ended(Refusal),
 }
@@ -80,7 +80,7 @@ pub(crate) struct Opening {
 impl Gate {
     /// Says whether an attempt may be sent now. `quiet`: how long without a refusal counts as
     /// acceptance; `paced`: something else spaces the attempts.
-    pub(crate) fn check(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<Held> {
+    pub(crate) fn check(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<HoldReason> {
         if let Holding::Ended(why) = &self.holding
             && let Some(until) = why.until().filter(|until| *until <= now)
         {
@@ -94,16 +94,16 @@ impl Gate {
         }
         let (barrier, spell, at_once, why) = match &mut self.holding {
             Holding::Nothing => return None,
-            Holding::Ended(why) => return Some(Held::Ended(why.clone())),
+            Holding::Ended(why) => return Some(HoldReason::Ended(why.clone())),
             Holding::Refused { barrier, asked } => {
                 let asked = *asked && barrier.until().is_some();
-                (barrier, quiet, paced, Why::Blocked { asked })
+                (barrier, quiet, paced, WaitReason::Blocked { asked })
             }
-            Holding::Broken(barrier) => (barrier, self.breaker.spell(), false, Why::Broken),
+            Holding::Broken(barrier) => (barrier, self.breaker.spell(), false, WaitReason::Broken),
         };
         match barrier.check(now, spell, at_once) {
             Passage::Free => None,
-            Passage::Held(until) => Some(Held::Until(until, why)),
+            Passage::Held(until) => Some(HoldReason::Until(until, why)),
             Passage::Quiet { wide } => {
                 if wide {
                     self.holding = Holding::Nothing;
@@ -271,9 +271,9 @@ impl Gate {
     /// lane.
     fn failed(&mut self, now: Time, sent_at: Time, chance: &mut Chance) -> Option<Time> {
         let meets = match self.holding {
-            Holding::Nothing => Meets::Open,
-            Holding::Broken(barrier) if barrier.is_probe(sent_at) => Meets::Broken,
-            _ => Meets::Held,
+            Holding::Nothing => FailureContext::Open,
+            Holding::Broken(barrier) if barrier.is_probe(sent_at) => FailureContext::Broken,
+            _ => FailureContext::Held,
         };
         let until = self.breaker.failed(now, sent_at, meets, chance)?;
         self.holding = Holding::Broken(Barrier::Shut { until });

@@ -33,14 +33,14 @@ impl JobId {
 
 /// What one attempt uses of a quota, estimated before it and counted after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Cost {
+pub struct QuotaUse {
     /// Tokens of the prompt.
     pub input_tokens: u64,
     /// Tokens of the answer; before the attempt: the most that it may have.
     pub output_tokens: u64,
 }
 
-impl Cost {
+impl QuotaUse {
     /// Both together.
     pub fn tokens(self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
@@ -51,7 +51,7 @@ impl Cost {
 #[derive(Debug, Clone, Default)]
 pub struct Demand {
     /// Estimate for one attempt.
-    pub cost: Cost,
+    pub cost: QuotaUse,
     /// Retries allowed instead of the lane's number.
     pub max_retries: Option<u32>,
     /// Declared limits that it falls under, beside its lane's learnt ones.
@@ -66,12 +66,12 @@ pub struct End<'a> {
     /// What the server said about its limits and about trying again.
     pub hint: &'a Hint,
     /// What it really used, where the answer says so.
-    pub usage: Option<Cost>,
+    pub usage: Option<QuotaUse>,
 }
 
 /// What becomes of a job after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// It has ended; whatever the attempt gave is its result.
     Return,
     /// It has ended, since the server asks to wait for longer than [`LanePolicy::longest_hint`].

@@ -68,7 +68,7 @@ pub(crate) enum Advice {
 
 /// An answer, as far as it says something about a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Came {
+pub(crate) struct AnsweredAttempt {
     /// As one of how many its attempt was sent.
     pub(crate) among: u32,
     /// How long it took.
@@ -159,7 +159,7 @@ impl Knee {
     }
 
     /// Takes in an answer, while the window has `size`.
-    pub(crate) fn answered(&mut self, came: Came, size: u32) -> Advice {
+    pub(crate) fn answered(&mut self, came: AnsweredAttempt, size: u32) -> Advice {
         let taken = log2(nanos(came.took));
         self.octaves.answered(came.among, taken);
         self.shortest = self.shortest.min(taken);
@@ -199,7 +199,7 @@ impl Knee {
 
     /// Whether an answer, which took `taken` parts of an octave, says that more at once would be answered
     /// as soon.
-    fn pays(&self, came: &Came, taken: i64) -> Advice {
+    fn pays(&self, came: &AnsweredAttempt, taken: i64) -> Advice {
         if !came.filled {
             return Advice::Stay;
         }
@@ -232,7 +232,7 @@ impl Knee {
     }
 
     /// Begins a trial where there may be a queue.
-    fn suspect(&mut self, came: &Came, size: u32) -> Option<Advice> {
+    fn suspect(&mut self, came: &AnsweredAttempt, size: u32) -> Option<Advice> {
         let is_worth_it = self.recent.value > log2(nanos(WORTH));
         if !came.filled || !is_worth_it || self.since_turn < self.patience {
             return None;
@@ -272,7 +272,7 @@ impl Knee {
     }
 
     /// Looks whether a knee is still there.
-    fn review(&mut self, found: Found, came: &Came, size: u32) -> Advice {
+    fn review(&mut self, found: Found, came: &AnsweredAttempt, size: u32) -> Advice {
         if found.by_order && came.rank > found.knee {
             let knee = came.rank;
             self.found = Some(Found { knee, ..found });

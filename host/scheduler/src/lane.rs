@@ -11,7 +11,7 @@ use crate::policy::{LanePolicy, LaneStrategy};
 use crate::queue::{Head, Queue};
 use crate::retry::RetryTokens;
 use crate::sent::Amounts;
-use crate::shared::{Portion, Visit};
+use crate::shared::{QuotaReply, QuotaReport};
 use crate::time::Time;
 use crate::view::{Metrics, View, Wait};
 
@@ -96,12 +96,12 @@ impl Lane {
     }
 
     /// What to tell others that use the same quota, if anything.
-    pub(crate) fn visit(&mut self, now: Time, is_waiting: bool) -> Option<Visit> {
+    pub(crate) fn visit(&mut self, now: Time, is_waiting: bool) -> Option<QuotaReport> {
         self.strategy.visit(now, is_waiting)
     }
 
     /// Takes in what others told.
-    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &Portion) {
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &QuotaReply) {
         self.strategy.hear(asked, now, portion);
     }
 

@@ -42,13 +42,13 @@ mod sums;
 
 use std::time::Duration;
 
-use crate::shared::{Portion, Visit};
+use crate::shared::{QuotaReply, QuotaReport};
 use crate::sharing::Sharing;
 use crate::time::Time;
 use crate::tuning::limits::HOLD;
 
 use holds::Holds;
-use lease::{Leases, Part, Place, Standing};
+use lease::{LeasePlace, Leases, Part, Standing};
 use rolling::{Rolling, Settled};
 
 /// A declared limit of one [`Limits`].
@@ -57,7 +57,7 @@ pub struct LimitId(pub(crate) u32);
 
 /// What a declared limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
+pub enum LimitMeasure {
     /// Requests in any window of this length.
     Requests(Duration),
     /// Tokens, in and out together, in any window of this length.
@@ -72,7 +72,7 @@ pub struct Limit {
     /// What messages call it: `account requests`.
     pub name: String,
     /// What it counts.
-    pub counts: Counts,
+    pub counts: LimitMeasure,
     /// How much of it; at least 1, or nothing is ever allowed.
     pub capacity: u64,
 }
@@ -137,10 +137,10 @@ struct Declared {
 impl Declared {
     fn new(limit: Limit) -> Self {
         let pool = match limit.counts {
-            Counts::Requests(window) | Counts::Tokens(window) => {
+            LimitMeasure::Requests(window) | LimitMeasure::Tokens(window) => {
                 Pool::Rolling(Rolling::new(window))
             }
-            Counts::Concurrency => Pool::Holds(Holds::default()),
+            LimitMeasure::Concurrency => Pool::Holds(Holds::default()),
         };
         Self {
             limit,
@@ -163,16 +163,16 @@ impl Declared {
     }
 
     /// Takes an amount for which there is room.
-    fn take(&mut self, now: Time, amount: u64) -> Place {
+    fn take(&mut self, now: Time, amount: u64) -> LeasePlace {
         match &mut self.pool {
             Pool::Rolling(rolling) => {
                 self.sharing.send(now, amount);
                 let (entry, expires) = rolling.take(now, amount);
-                Place::Logged { entry, expires }
+                LeasePlace::Logged { entry, expires }
             }
             Pool::Holds(holds) => {
                 holds.take(amount);
-                Place::Held
+                LeasePlace::Held
             }
         }
     }
@@ -182,7 +182,7 @@ impl Declared {
     fn settle(&mut self, now: Time, part: &Part, actual: Option<u64>) {
         match (&mut self.pool, part.place) {
             (Pool::Holds(holds), _) => holds.give_back(part.amount),
-            (Pool::Rolling(rolling), Place::Logged { entry, .. }) => {
+            (Pool::Rolling(rolling), LeasePlace::Logged { entry, .. }) => {
                 let actual = actual.unwrap_or(part.amount);
                 match rolling.settle(now, entry, actual, self.limit.capacity) {
                     Settled::Less(slack) => self.sharing.take_back(slack),
@@ -190,7 +190,7 @@ impl Declared {
                     Settled::Late => {}
                 }
             }
-            (Pool::Rolling(_), Place::Held) => unreachable!("a limit never changes its kind"),
+            (Pool::Rolling(_), LeasePlace::Held) => unreachable!("a limit never changes its kind"),
         }
     }
 }
@@ -292,19 +292,25 @@ impl Limits {
 
     /// What to tell others that use the same limit; `needs` is what the first who waits for it needs. `None`:
     /// it is no window, or there is no such limit.
-    pub(crate) fn visit(&mut self, now: Time, limit: LimitId, needs: Option<u64>) -> Option<Visit> {
+    pub(crate) fn visit(
+        &mut self,
+        now: Time,
+        limit: LimitId,
+        needs: Option<u64>,
+    ) -> Option<QuotaReport> {
         let declared = self.declared.get_mut(limit.0 as usize)?;
-        let (Counts::Requests(window) | Counts::Tokens(window)) = declared.limit.counts else {
+        let (LimitMeasure::Requests(window) | LimitMeasure::Tokens(window)) = declared.limit.counts
+        else {
             return None;
         };
-        Some(Visit {
+        Some(QuotaReport {
             rule: Some((declared.limit.capacity, window)),
             ..declared.sharing.visit(now, needs)
         })
     }
 
     /// Takes in what others told to a visit whose words are of `asked`.
-    pub(crate) fn hear(&mut self, asked: Time, now: Time, limit: LimitId, portion: &Portion) {
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, limit: LimitId, portion: &QuotaReply) {
         if let Some(declared) = self.declared.get_mut(limit.0 as usize) {
             declared.sharing.hear(asked, now, portion);
         }

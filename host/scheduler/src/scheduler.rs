@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::chance::Chance;
 use crate::class::Class;
 use crate::event::{Event, Notice};
-use crate::job::{Action, Demand, End, JobId, LaneId, Next, Refusal};
+use crate::job::{Action, Demand, End, JobId, LaneId, NextStep, Refusal};
 use crate::lane::{Flight, Lane, Pass, Surroundings, Verdict};
 use crate::limits::{LeaseId, Limit, LimitId, Limits};
 use crate::policy::LanePolicy;
@@ -22,7 +22,7 @@ use crate::retry::{self, Attempted, Tries};
 use crate::sent::Amounts;
 use crate::time::Time;
 use crate::tuning::retry::{OWN_AFTER, OWN_REFUSALS};
-use crate::view::{View, Wait, Why};
+use crate::view::{View, Wait, WaitReason};
 
 mod leases;
 mod shares;
@@ -62,7 +62,7 @@ pub struct Scheduler {
 }
 
 /// Why a head can't go, and when to look again.
-type Later = (Option<Why>, Option<Time>);
+type Later = (Option<WaitReason>, Option<Time>);
 
 #[derive(Debug)]
 struct Job {
@@ -182,11 +182,11 @@ impl Scheduler {
     }
 
     /// Takes in that the attempt of a started job has ended.
-    pub fn finish(&mut self, now: Time, job: JobId, end: &End<'_>) -> Next {
+    pub fn finish(&mut self, now: Time, job: JobId, end: &End<'_>) -> NextStep {
         self.pass(now);
         let Some((flight, lease)) = self.jobs.get_mut(&job).and_then(|job| job.flight.take())
         else {
-            return Next::Return;
+            return NextStep::Return;
         };
         let id = self.jobs[&job].lane;
         self.dirty.insert(id);
@@ -281,7 +281,7 @@ impl Scheduler {
         let Some(head) = lane.head(self.now, |job| jobs[&job].costs_tokens) else {
             let pause = lane.queue.next_pause_end();
             lane.wait = pause.map(|_| Wait {
-                why: Why::Backoff,
+                why: WaitReason::Backoff,
                 until: pause,
             });
             self.rest(id, pause);
@@ -361,7 +361,12 @@ impl Scheduler {
         (&mut self.lanes[id.index()], around)
     }
 
-    fn decide(&mut self, job: JobId, end: &End<'_>, (was_broken, to_blame): (bool, bool)) -> Next {
+    fn decide(
+        &mut self,
+        job: JobId,
+        end: &End<'_>,
+        (was_broken, to_blame): (bool, bool),
+    ) -> NextStep {
         let decided = self.jobs.get_mut(&job).expect("it was in flight");
         let id = decided.lane;
         let lane = &mut self.lanes[id.index()];
@@ -386,8 +391,8 @@ impl Scheduler {
                 }
                 self.jobs.remove(&job);
                 match fate {
-                    retry::Fate::TooLong(wait) => Next::TooLong(wait),
-                    _ => Next::Return,
+                    retry::Fate::TooLong(wait) => NextStep::TooLong(wait),
+                    _ => NextStep::Return,
                 }
             }
             retry::Fate::Again { not_before, counts } => {
@@ -411,7 +416,7 @@ impl Scheduler {
                         not_before,
                     },
                 );
-                Next::Again { retry, not_before }
+                NextStep::Again { retry, not_before }
             }
         }
     }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::ops::Index;
 
 use crate::hint::Dimension;
-use crate::job::Cost;
+use crate::job::QuotaUse;
 use crate::time::Time;
 
 /// How much of each dimension, in its unit: requests or tokens.
@@ -19,7 +19,7 @@ pub(crate) struct Amounts([u64; 6]);
 
 impl Amounts {
     /// What one attempt of this cost uses.
-    pub(crate) fn of(cost: Cost) -> Self {
+    pub(crate) fn of(cost: QuotaUse) -> Self {
         let tokens = cost.tokens();
         let mut amounts = Self::default();
         for (dimension, amount) in [
@@ -141,7 +141,7 @@ mod tests {
     fn log(times: impl IntoIterator<Item = u64>) -> Sent {
         let mut sent = Sent::default();
         for time in times {
-            sent.add(ms(time), Amounts::of(Cost::default()));
+            sent.add(ms(time), Amounts::of(QuotaUse::default()));
         }
         sent
     }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_dimension_counts_its_own() {
-        let cost = Cost {
+        let cost = QuotaUse {
             input_tokens: 3,
             output_tokens: 4,
         };

@@ -54,7 +54,7 @@ pub(crate) struct Batch {
 
 /// What a program says when it visits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Visit {
+pub struct QuotaReport {
     /// What it has sent since its last visit, oldest first.
     pub(crate) sent: Vec<Batch>,
     /// How many of those that it told of before the server did not count after all.
@@ -81,7 +81,7 @@ pub(crate) struct Block {
 
 /// What a program hears when it visits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Portion {
+pub struct QuotaReply {
     /// The number of the visit.
     pub(crate) number: u64,
     /// What others have sent since its last visit.
@@ -96,14 +96,14 @@ pub struct Portion {
     pub(crate) room: Option<Duration>,
 }
 
-impl Visit {
+impl QuotaReport {
     /// There is nothing to tell: nothing was sent since the last visit, and nothing waits.
     pub fn is_quiet(&self) -> bool {
         self.sent.is_empty() && self.needs == 0 && self.returned == 0 && !self.is_news
     }
 }
 
-impl Portion {
+impl QuotaReply {
     /// When to visit again.
     pub fn next(&self) -> Duration {
         match self.rule {
@@ -209,7 +209,7 @@ pub struct CommonQuota {
 
 impl CommonQuota {
     /// Takes in what a program says, and gives it its portion.
-    pub fn visit(&mut self, now: Time, program: u64, visit: &Visit) -> Portion {
+    pub fn visit(&mut self, now: Time, program: u64, visit: &QuotaReport) -> QuotaReply {
         self.number += 1;
         let number = self.number;
         self.forget(now);
@@ -234,7 +234,7 @@ impl CommonQuota {
             count: block.count,
             until: now + block.lasts,
         });
-        Portion {
+        QuotaReply {
             number,
             others,
             rule: self.rule,
@@ -247,7 +247,7 @@ impl CommonQuota {
     }
 
     /// Takes in by which rule a program goes.
-    fn learn(&mut self, visit: &Visit) {
+    fn learn(&mut self, visit: &QuotaReport) {
         if visit.is_news {
             (self.rule, self.corrected) = (visit.rule, self.number);
             return;
@@ -276,7 +276,7 @@ impl CommonQuota {
     }
 
     /// Takes in that a program ends. What it sent since its last visit is in `visit`.
-    pub fn leave(&mut self, now: Time, program: u64, visit: &Visit) {
+    pub fn leave(&mut self, now: Time, program: u64, visit: &QuotaReport) {
         self.visit(now, program, visit);
         let member = self.member(program);
         (member.seen, member.lent) = (Time::ZERO, None);

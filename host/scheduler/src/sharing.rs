@@ -8,7 +8,7 @@
 
 use std::time::Duration;
 
-use crate::shared::{Batch, Portion, Visit};
+use crate::shared::{Batch, QuotaReply, QuotaReport};
 use crate::time::Time;
 use crate::tuning::shared::{GRAIN, GRAINS, MOST_FRESH, PATIENCE};
 
@@ -85,13 +85,13 @@ impl Sharing {
     /// What to say now. Until the portion is heard nothing more is sent, if others are here.
     ///
     /// `needs`: what the first of those that wait needs, if there is one.
-    pub(crate) fn visit(&mut self, now: Time, needs: Option<u64>) -> Visit {
+    pub(crate) fn visit(&mut self, now: Time, needs: Option<u64>) -> QuotaReport {
         if let Some(held) = &mut self.held {
             held.left = 0;
         }
         let untold = std::mem::take(&mut self.untold);
         let sent: u64 = untold.iter().map(|untold| untold.count).sum();
-        Visit {
+        QuotaReport {
             sent: untold
                 .into_iter()
                 .map(|untold| Batch {
@@ -104,12 +104,12 @@ impl Sharing {
             wants: needs.map_or(sent * 2 + 1, |_| u64::MAX),
             needs: needs.unwrap_or_default(),
             heard: self.heard,
-            ..Visit::default()
+            ..QuotaReport::default()
         }
     }
 
     /// Takes in the portion of a visit that was made at `asked`.
-    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &Portion) {
+    pub(crate) fn hear(&mut self, asked: Time, now: Time, portion: &QuotaReply) {
         self.heard = portion.number;
         self.grain = portion.rule.map_or(GRAIN, |(_, window)| window / GRAINS);
         self.held = portion.block.map(|block| Allotted {
@@ -139,9 +139,9 @@ mod tests {
     }
 
     /// So many may be sent for 100 ms from the visit on.
-    fn block(count: u64) -> Portion {
+    fn block(count: u64) -> QuotaReply {
         let lasts = Duration::from_millis(100);
-        Portion {
+        QuotaReply {
             number: 7,
             others: Vec::new(),
             rule: Some((50, Duration::from_secs(1))),
@@ -200,7 +200,7 @@ mod tests {
         let mut sharing = Sharing::default();
         sharing.expect(ms(0), Duration::from_millis(100));
         assert_eq!(sharing.due(ms(5), 1), Some(ms(100)));
-        let alone = Portion {
+        let alone = QuotaReply {
             is_common: false,
             block: None,
             ..block(0)

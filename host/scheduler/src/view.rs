@@ -27,14 +27,14 @@ pub struct View {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
     /// The reason.
-    pub why: Why,
+    pub why: WaitReason,
     /// When it will look again; `None`: when an attempt ends.
     pub until: Option<Time>,
 }
 
 /// Reasons for not sending.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum WaitReason {
     /// A limit that the server declares is used up.
     Learnt {
         /// Of what.

@@ -35,11 +35,11 @@ use crate::tuning::window::{
 
 /// What is known of the server, which says how long a quiet spell has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum ServerKnowledge {
     /// Nothing but its answers.
-    Answers(Heard),
+    Answers(LastAnswer),
     /// More at once get no more of them.
-    Queue(Heard),
+    Queue(LastAnswer),
     /// A refusal is there within this, generously.
     Refusals(Duration),
     /// It declares its limits.
@@ -48,7 +48,7 @@ pub(crate) enum Known {
 
 /// The last answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Heard {
+pub(crate) struct LastAnswer {
     pub(crate) at: Time,
     /// How long it had taken.
     pub(crate) took: Duration,
@@ -95,22 +95,24 @@ impl Window {
 
     /// Takes in that a job is held back by the window alone: grows if the spell was quiet, or says
     /// when it will. `None`: it grows no more by waiting.
-    pub(crate) fn grow_when_due(&mut self, now: Time, known: Known) -> Option<Time> {
+    pub(crate) fn grow_when_due(&mut self, now: Time, known: ServerKnowledge) -> Option<Time> {
         if !self.is_free || self.size >= self.policy.max_window {
             return None;
         }
         let asked = self.policy.start_window;
         let (due, more) = match known {
-            Known::Limits => (self.changed + DECLARED_SPELL / STEPS, self.step()),
-            Known::Refusals(quiet) => {
+            ServerKnowledge::Limits => (self.changed + DECLARED_SPELL / STEPS, self.step()),
+            ServerKnowledge::Refusals(quiet) => {
                 let spell = quiet.max(DECLARED_SPELL);
                 (self.changed + spell / STEPS, self.step())
             }
-            Known::Answers(_) if self.size < asked => {
+            ServerKnowledge::Answers(_) if self.size < asked => {
                 let more = self.step().min(asked - self.size);
                 (self.changed + WELCOME_SPELL / STEPS, more)
             }
-            Known::Answers(heard) | Known::Queue(heard) => (self.silent_until(heard), 1),
+            ServerKnowledge::Answers(heard) | ServerKnowledge::Queue(heard) => {
+                (self.silent_until(heard), 1)
+            }
         };
         if now < due {
             return Some(due);
@@ -125,7 +127,7 @@ impl Window {
     }
 
     /// How long nothing more is heard before one more is tried.
-    fn silent_until(&self, heard: Heard) -> Time {
+    fn silent_until(&self, heard: LastAnswer) -> Time {
         let silence = self.changed.since(heard.at);
         let longer = silence.max(heard.took.saturating_mul(SILENT_ANSWERS));
         self.changed.max(heard.at) + longer.max(SILENCE)
@@ -188,313 +190,4 @@ impl Window {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn ms(ms: u64) -> Time {
-        Time::ZERO + Duration::from_millis(ms)
-    }
-
-    fn window() -> Window {
-        Window::new(LanePolicy::default(), Time::ZERO)
-    }
-
-    /// Ends `count` attempts well with the window full.
-    fn clean(window: &mut Window, count: u32) {
-        for _ in 0..count {
-            window.succeed(ms(0), window.size());
-        }
-    }
-
-    /// Who asked for so many.
-    fn asked(start_window: u32) -> Window {
-        let policy = LanePolicy {
-            start_window,
-            ..LanePolicy::default()
-        };
-        Window::new(policy, Time::ZERO)
-    }
-
-    /// Nothing was heard since the start.
-    const SILENT: Heard = Heard {
-        at: Time::ZERO,
-        took: Duration::ZERO,
-    };
-
-    /// What it becomes by waiting until then.
-    fn waited(window: &mut Window, known: Known, until: u64) -> u32 {
-        let mut now = Time::ZERO;
-        while let Some(due) = window.grow_when_due(now, known)
-            && due <= ms(until)
-        {
-            now = due;
-        }
-        window.size()
-    }
-
-    #[test]
-    fn it_opens_with_four_or_with_up_to_twenty_of_those_who_were_asked_for() {
-        let sizes = [4, 20, 100].map(|start| asked(start).size());
-        assert_eq!(sizes, [4, 20, 20]);
-    }
-
-    #[test]
-    fn what_was_asked_for_is_there_within_a_third_of_a_second() {
-        let answers = Known::Answers(SILENT);
-        assert_eq!(waited(&mut asked(100), answers, 150), 46);
-        assert_eq!(waited(&mut asked(100), answers, 300), 100);
-        assert_eq!(waited(&mut asked(100), answers, 4999), 100, "and no more");
-    }
-
-    #[test]
-    fn where_nothing_is_heard_one_more_is_tried_after_ever_longer_waits() {
-        for known in [Known::Answers(SILENT), Known::Queue(SILENT)] {
-            let sizes = [4999, 5000, 9999, 10_000, 20_000, 39_999]
-                .map(|until| waited(&mut window(), known, until));
-            assert_eq!(sizes, [4, 5, 5, 6, 7, 7]);
-        }
-        let heard = Heard {
-            at: ms(1000),
-            took: Duration::from_secs(5),
-        };
-        let due = window().grow_when_due(ms(1000), Known::Queue(heard));
-        assert_eq!(
-            due,
-            Some(ms(21_000)),
-            "four times as long as an answer takes"
-        );
-    }
-
-    #[test]
-    fn answers_widen_it_up_to_its_ceiling() {
-        let mut window = window();
-        window.add(2);
-        assert_eq!(window.size(), 6);
-        window.add(1000);
-        assert_eq!(window.size(), 256);
-        window.limit(16, ms(0));
-        window.add(2);
-        assert_eq!(window.size(), 16, "it is known how many it takes");
-        assert!(window.is_used(13) && !window.is_used(12));
-    }
-
-    #[test]
-    fn declared_limits_let_it_out_of_the_way_sooner() {
-        let mut window = window();
-        assert_eq!(
-            window.grow_when_due(ms(5), Known::Limits),
-            Some(Time::ZERO + Duration::from_micros(11_250))
-        );
-    }
-
-    #[test]
-    fn a_refusal_begins_a_new_spell() {
-        let mut window = window();
-        window.begin_spell(ms(200));
-        let quiet = Duration::from_secs(1);
-        assert_eq!(
-            window.grow_when_due(ms(201), Known::Refusals(quiet)),
-            Some(ms(325))
-        );
-    }
-
-    #[test]
-    fn it_stops_at_its_ceiling() {
-        let mut window = Window::new(
-            LanePolicy {
-                max_window: 6,
-                ..LanePolicy::default()
-            },
-            Time::ZERO,
-        );
-        assert_eq!(waited(&mut window, Known::Limits, 9000), 6);
-        assert_eq!(window.grow_when_due(ms(9000), Known::Limits), None);
-    }
-
-    #[test]
-    fn a_cut_halves_and_never_goes_below_the_floor() {
-        let mut window = window();
-        window.halve(ms(1));
-        assert_eq!(window.size(), 2);
-        for _ in 0..5 {
-            window.halve(ms(1));
-        }
-        assert_eq!(window.size(), 1);
-    }
-
-    #[test]
-    fn an_idle_window_does_not_grow() {
-        let mut window = window();
-        window.limit(3, ms(1));
-        for _ in 0..100 {
-            window.succeed(ms(2), 1);
-        }
-        assert_eq!(window.size(), 3);
-    }
-
-    #[test]
-    fn each_confirmation_of_a_parallel_limit_doubles_the_rounds_before_the_next_try() {
-        let mut window = window();
-        window.resize(64, ms(0));
-        window.limit(16, ms(1));
-        assert_eq!(window.size(), 16);
-        assert_eq!(
-            window.grow_when_due(ms(9000), Known::Limits),
-            None,
-            "not by waiting"
-        );
-        clean(&mut window, 31);
-        assert_eq!(window.size(), 16);
-        clean(&mut window, 1);
-        assert_eq!(window.size(), 17);
-        window.limit(16, ms(2));
-        clean(&mut window, 63);
-        assert_eq!(window.size(), 16);
-    }
-
-    #[test]
-    fn the_largest_window_stays_the_largest() {
-        let policy = LanePolicy {
-            max_window: u32::MAX,
-            ..LanePolicy::default()
-        };
-        let mut window = Window::new(policy, ms(0));
-        window.resize(u32::MAX - 1, ms(0));
-        assert_eq!(
-            window.grow_when_due(ms(9000), Known::Limits),
-            Some(ms(9000))
-        );
-        assert_eq!(window.size(), u32::MAX);
-        assert_eq!(window.grow_when_due(ms(18_000), Known::Limits), None);
-        window.add(u32::MAX);
-        assert_eq!(window.size(), u32::MAX);
-        assert!(window.is_used(u32::MAX) && !window.is_used(u32::MAX / 2));
-    }
-
-    /// Something that happens to a window.
-    #[derive(Debug, Clone)]
-    enum Happening {
-        Held(Known),
-        Succeeds(u32),
-        Added(u32),
-        Resized(u32),
-        Halved,
-        Limited(u32),
-        Freed,
-        Obeys(LanePolicy),
-    }
-
-    /// Few, or as many as there can be.
-    fn number() -> impl Strategy<Value = u32> {
-        prop_oneof![6 => 0..300_u32, 1 => any::<u32>(), 1 => Just(0), 1 => Just(u32::MAX)]
-    }
-
-    /// How long something takes: moments mostly, and now and then for ever.
-    fn nanos() -> impl Strategy<Value = u64> {
-        prop_oneof![8 => 0..10_000_000_000_u64, 1 => any::<u64>()]
-    }
-
-    fn policy() -> impl Strategy<Value = LanePolicy> {
-        let policy = |(start_window, min_window, max_window)| LanePolicy {
-            start_window,
-            min_window,
-            max_window,
-            ..LanePolicy::default()
-        };
-        (number(), number(), number()).prop_map(policy)
-    }
-
-    fn heard() -> impl Strategy<Value = Heard> {
-        (nanos(), nanos()).prop_map(|(at, took)| Heard {
-            at: Time::from_nanos(at),
-            took: Duration::from_nanos(took),
-        })
-    }
-
-    fn known() -> impl Strategy<Value = Known> {
-        prop_oneof![
-            heard().prop_map(Known::Answers),
-            heard().prop_map(Known::Queue),
-            nanos().prop_map(|quiet| Known::Refusals(Duration::from_nanos(quiet))),
-            Just(Known::Limits),
-        ]
-    }
-
-    fn happening() -> impl Strategy<Value = Happening> {
-        prop_oneof![
-            6 => known().prop_map(Happening::Held),
-            2 => number().prop_map(Happening::Succeeds),
-            2 => number().prop_map(Happening::Added),
-            1 => number().prop_map(Happening::Resized),
-            2 => Just(Happening::Halved),
-            2 => number().prop_map(Happening::Limited),
-            1 => Just(Happening::Freed),
-            1 => policy().prop_map(Happening::Obeys),
-        ]
-    }
-
-    proptest! {
-        #[test]
-        fn it_stays_between_floor_and_ceiling_whatever_happens(
-            first in policy(),
-            steps in prop::collection::vec((happening(), nanos()), 1..60),
-        ) {
-            let mut policy = first;
-            let mut now = Time::ZERO;
-            let mut window = Window::new(policy, now);
-            for (happening, pause) in steps {
-                now = now + Duration::from_nanos(pause);
-                let before = window.size();
-                let bounds = |policy: LanePolicy| {
-                    let ceiling = policy.max_window.max(1);
-                    (policy.min_window.clamp(1, ceiling), ceiling)
-                };
-                let (floor, ceiling) = bounds(policy);
-                let allowed = match happening {
-                    Happening::Held(known) => {
-                        let grows = window.grow_when_due(now, known).is_some_and(|due| due <= now);
-                        prop_assert_eq!(grows, window.size() > before);
-                        before..=before.saturating_add((before / 11).max(1))
-                    }
-                    Happening::Succeeds(others) => {
-                        window.succeed(now, others);
-                        before..=before.saturating_add(1)
-                    }
-                    Happening::Added(places) => {
-                        window.add(places);
-                        before..=before.saturating_add(places)
-                    }
-                    Happening::Resized(size) => {
-                        window.resize(size, now);
-                        size.clamp(floor, ceiling)..=size.clamp(floor, ceiling)
-                    }
-                    Happening::Halved => {
-                        window.halve(now);
-                        let half = (before / 2).max(floor);
-                        half..=half
-                    }
-                    Happening::Limited(parallel) => {
-                        window.limit(parallel, now);
-                        let fit = parallel.min(before).max(floor);
-                        fit..=fit
-                    }
-                    Happening::Freed => {
-                        window.free(now);
-                        before..=before
-                    }
-                    Happening::Obeys(other) => {
-                        policy = policy.tighter(other);
-                        window.obey(policy);
-                        let fit = before.min(policy.max_window).max(1);
-                        fit..=fit
-                    }
-                };
-                prop_assert!(allowed.contains(&window.size()), "{} of {allowed:?}", window.size());
-                let (floor, ceiling) = bounds(policy);
-                prop_assert!((floor..=ceiling).contains(&window.size()));
-            }
-        }
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@
 //!   questions: [`Store::runs`], [`Store::find_run`], [`Store::rows`], …
 //! - [`RunWriter`] takes the rows of one run and commits them in groups on its own thread.
 //! - [`LaneLog`] takes how the lanes of the run stand meanwhile.
-//! - [`Wanted`] and what goes with it is what a viewer asks: pages of tests, figures, words.
+//! - [`CaseFilter`] and what goes with it is what a viewer asks: pages of tests, figures, words.
 //! - [`ReopenedRun`] is a run that gets more rows: its rows take the places that a new plan gives
 //!   to their cases, and a [`RunWriter`] goes on.
 //! - [`QuotaFile`] keeps states that several programs change.
@@ -40,8 +40,8 @@ mod room;
 mod runs;
 
 pub use browse::{
-    Between, Content, Facts, Figure, Figures, From, Lookup, MetricSum, Metrics, Order, Ranked,
-    TestPage, Wanted,
+    CaseFilter, Content, Facts, Figure, FigureRange, Figures, Lookup, MetricSum, Metrics, Order,
+    PageStart, Ranked, TestPage,
 };
 pub use cache::{
     Cache, CacheCounts, CacheItem, CacheLabels, CacheOptions, CacheStats, CachedResponse, Cleared,

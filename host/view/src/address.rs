@@ -3,7 +3,7 @@
 //! The address is all the state there is, so that a link shows what its sender saw. What can't be
 //! read in it is left out, and the page says so.
 
-use runner_store::{Between, From, Order, Outcome, Ranked, Row, Wanted};
+use runner_store::{CaseFilter, FigureRange, Order, Outcome, PageStart, Ranked, Row};
 use url::form_urlencoded::Serializer;
 
 use crate::request::Fields;
@@ -14,9 +14,9 @@ const MOST_FIELDS: usize = 100;
 /// The state of a page.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Address {
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: CaseFilter,
     pub(crate) order: Order,
-    pub(crate) from: From,
+    pub(crate) from: PageStart,
     pub(crate) hidden: Vec<u32>,
     /// Widths of columns in pixels, of those that somebody has changed.
     pub(crate) widths: Vec<(u32, u16)>,
@@ -51,7 +51,7 @@ impl Address {
                 .get(name)
                 .and_then(|text| text.trim().parse::<f64>().ok())
         };
-        let between = |name: &str| Between {
+        let between = |name: &str| FigureRange {
             least: number(&format!("{name}-from")).filter(|it| !it.is_nan()),
             most: number(&format!("{name}-to")).filter(|it| !it.is_nan()),
         };
@@ -61,7 +61,7 @@ impl Address {
             Some((column.parse().ok()?, pixels.parse().ok()?))
         };
         let outcomes = Outcome::ALL.into_iter();
-        let wanted = Wanted {
+        let wanted = CaseFilter {
             outcomes: outcomes
                 .filter(|it| is_set("verdict", it.as_str()))
                 .collect(),
@@ -88,9 +88,9 @@ impl Address {
             Some((figure.parse().ok()?, test.parse().ok()?))
         };
         let from = match (place("after"), place("before")) {
-            (Some((figure, test)), _) => From::After(figure, test),
-            (None, Some((figure, test))) => From::Before(figure, test),
-            (None, None) => From::Start,
+            (Some((figure, test)), _) => PageStart::After(figure, test),
+            (None, Some((figure, test))) => PageStart::Before(figure, test),
+            (None, None) => PageStart::Start,
         };
         Self {
             wanted,
@@ -137,9 +137,9 @@ impl Address {
         }
         let place = |figure, test| Some(format!("{figure}:{test}"));
         match self.from {
-            From::Start => {}
-            From::After(figure, test) => append(&mut query, "after", place(figure, test)),
-            From::Before(figure, test) => append(&mut query, "before", place(figure, test)),
+            PageStart::Start => {}
+            PageStart::After(figure, test) => append(&mut query, "after", place(figure, test)),
+            PageStart::Before(figure, test) => append(&mut query, "before", place(figure, test)),
         }
         let query = query.finish();
         if query.is_empty() {
@@ -150,15 +150,15 @@ impl Address {
     }
 
     /// The page that begins with a test whose own page was opened from this state.
-    pub(crate) fn page_of(&self, test: u32) -> From {
+    pub(crate) fn page_of(&self, test: u32) -> PageStart {
         match (self.from, test.checked_sub(1)) {
-            (From::After(figure, _), Some(before)) => From::After(figure, before),
-            _ => From::Start,
+            (PageStart::After(figure, _), Some(before)) => PageStart::After(figure, before),
+            _ => PageStart::Start,
         }
     }
 
     /// This state at another place.
-    pub(crate) fn at(&self, from: From) -> Self {
+    pub(crate) fn at(&self, from: PageStart) -> Self {
         Self {
             from,
             ..self.clone()
@@ -175,7 +175,7 @@ impl Address {
 
     /// Whether a condition is on the figures of cases, so that of a test some may be wanted and others not.
     pub(crate) fn picks_cases(&self) -> bool {
-        let Wanted {
+        let CaseFilter {
             outcomes,
             column,
             score,
@@ -186,14 +186,14 @@ impl Address {
         let bounds = [score, latency_ms, cost_usd];
         !outcomes.is_empty()
             || column.is_some()
-            || bounds.into_iter().any(|it| *it != Between::default())
+            || bounds.into_iter().any(|it| *it != FigureRange::default())
     }
 
     /// Whether a case is as the conditions on its figures say; what only its record says is not looked at.
     pub(crate) fn wants(&self, row: &Row) -> bool {
         let wanted = &self.wanted;
-        let within = |bounds: Between, figure: Option<f64>| {
-            bounds == Between::default()
+        let within = |bounds: FigureRange, figure: Option<f64>| {
+            bounds == FigureRange::default()
                 || figure.is_some_and(|it| {
                     bounds.least.is_none_or(|least| it >= least)
                         && bounds.most.is_none_or(|most| it <= most)
@@ -208,12 +208,12 @@ impl Address {
 
     /// Whether it has conditions.
     pub(crate) fn is_filtered(&self) -> bool {
-        self.wanted != Wanted::default()
+        self.wanted != CaseFilter::default()
     }
 }
 
 /// Appends what rows say.
-fn append_figures(query: &mut Serializer<'_, String>, wanted: &Wanted) {
+fn append_figures(query: &mut Serializer<'_, String>, wanted: &CaseFilter) {
     for outcome in &wanted.outcomes {
         query.append_pair("verdict", outcome.as_str());
     }
@@ -232,7 +232,7 @@ fn append_figures(query: &mut Serializer<'_, String>, wanted: &Wanted) {
 }
 
 /// Appends what records say.
-fn append_looked_up(query: &mut Serializer<'_, String>, wanted: &Wanted) {
+fn append_looked_up(query: &mut Serializer<'_, String>, wanted: &CaseFilter) {
     append(query, "error", wanted.error.as_deref());
     if let Some((name, bounds)) = &wanted.metric {
         query.append_pair("metric", name);
@@ -253,7 +253,7 @@ fn append(query: &mut Serializer<'_, String>, name: &str, value: Option<impl ToS
     }
 }
 
-fn append_between(query: &mut Serializer<'_, String>, name: &str, bounds: Between) {
+fn append_between(query: &mut Serializer<'_, String>, name: &str, bounds: FigureRange) {
     append(query, &format!("{name}-from"), bounds.least);
     append(query, &format!("{name}-to"), bounds.most);
 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use runner_telling::visible;
 use serde_json::{Map, Value, json};
 
-use crate::pairing::{self, Names};
+use crate::pairing::{self, ColumnNames};
 
 /// Changes that are kept and told.
 pub const MOST_CHANGES: usize = 1_000;
@@ -24,7 +24,7 @@ const PATH_CHARS: usize = 1_000;
 #[derive(Debug, Clone, Copy)]
 pub struct ComparedColumn<'a> {
     /// What it is called.
-    pub names: Names<'a>,
+    pub names: ColumnNames<'a>,
     /// Options that go to the provider with the prompt.
     pub config: Option<&'a Map<String, Value>>,
 }

@@ -59,7 +59,7 @@ pub(crate) struct Difference {
 
 /// Two columns beside each other.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Beside {
+pub(crate) struct ColumnComparison {
     pub(crate) before: u32,
     pub(crate) after: u32,
     /// Its cases.
@@ -98,7 +98,7 @@ pub(crate) enum Unit {
 /// A comparison.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Comparison {
-    pub(crate) columns: Vec<Beside>,
+    pub(crate) columns: Vec<ColumnComparison>,
     /// The worst first, then in the later run's order.
     pub(crate) differences: Vec<Difference>,
     pub(crate) only_before: u64,
@@ -156,10 +156,10 @@ pub(crate) fn compare(
 ) -> Result<Comparison, StoreError> {
     let earlier = cases(store, before, columns.iter().map(|it| it.0))?;
     let later = cases(store, after, columns.iter().map(|it| it.1))?;
-    let beside = |(before, after): &(u32, u32)| Beside {
+    let beside = |(before, after): &(u32, u32)| ColumnComparison {
         before: *before,
         after: *after,
-        ..Beside::default()
+        ..ColumnComparison::default()
     };
     let columns = columns.iter().map(beside).collect();
     Ok(walk(columns, &earlier, &later))
@@ -219,7 +219,7 @@ fn keep_flaky(cases: &mut [Case]) {
 }
 
 /// Both in the order of their keys.
-fn walk(columns: Vec<Beside>, mut earlier: &[Case], mut later: &[Case]) -> Comparison {
+fn walk(columns: Vec<ColumnComparison>, mut earlier: &[Case], mut later: &[Case]) -> Comparison {
     let mut comparison = Comparison {
         columns,
         ..Comparison::default()
@@ -375,7 +375,7 @@ mod tests {
         ];
         keep_flaky(&mut before);
         keep_flaky(&mut after);
-        let comparison = walk(vec![Beside::default()], &before, &after);
+        let comparison = walk(vec![ColumnComparison::default()], &before, &after);
         assert_eq!(comparison.columns[0].kinds, [2, 0, 1, 0, 0, 0]);
         // What may be chance is told by test; no case is left out of it.
         assert_eq!(comparison.columns[0].pairs.worse, 3);
@@ -401,11 +401,15 @@ mod tests {
             outcome: Failed,
             ..own
         };
-        let comparison = walk(vec![Beside::default()], &[own], &[strange, broken]);
+        let comparison = walk(
+            vec![ColumnComparison::default()],
+            &[own],
+            &[strange, broken],
+        );
         assert_eq!(comparison.columns[0].kinds, [1, 0, 0, 0, 0, 0]);
         assert_eq!((comparison.only_before, comparison.only_after), (0, 1));
         // A test that was changed is the same case for all that.
-        let comparison = walk(vec![Beside::default()], &[own], &[strange]);
+        let comparison = walk(vec![ColumnComparison::default()], &[own], &[strange]);
         assert_eq!((comparison.only_before, comparison.only_after), (0, 0));
         assert_eq!(comparison.tested, 1);
     }
@@ -426,7 +430,7 @@ mod tests {
             case(3, 1, Passed, 1),
             case(4, 2, Error, 1),
         ];
-        let comparison = walk(vec![Beside::default()], &before, &after);
+        let comparison = walk(vec![ColumnComparison::default()], &before, &after);
         let found: Vec<_> = comparison
             .differences
             .iter()

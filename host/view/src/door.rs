@@ -34,13 +34,13 @@ pub(crate) enum Entry {
 
 /// The door of one server.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct AccessControl {
     port: u16,
     session: String,
     token: Mutex<Option<String>>,
 }
 
-impl Door {
+impl AccessControl {
     pub(crate) fn new(port: u16) -> Self {
         Self {
             port,
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_for_once_and_its_cookie_for_the_rest() {
-        let door = Door::new(8000);
+        let door = AccessControl::new(8000);
         let token = door
             .token
             .lock()
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_request_names_this_host_and_comes_from_here() {
-        let door = Door::new(8000);
+        let door = AccessControl::new(8000);
         let cookie = format!("{}={}", door.cookie(), door.session);
         let host = Some("127.0.0.1:8000");
         let with = Caller {

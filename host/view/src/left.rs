@@ -12,19 +12,19 @@ use crate::site::Site;
 
 /// Its summary and its options, as far as they can be read.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct StoredSummary {
     pub(crate) summary: Value,
     options: Value,
 }
 
 /// What was asked of a run, in words that are safe to show, and whether it holds.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct ThresholdVerdict {
     pub(crate) holds: bool,
     pub(crate) told: String,
 }
 
-impl Left {
+impl StoredSummary {
     pub(crate) fn of(site: &Site, run: &RunInfo) -> Result<Self, StoreError> {
         let summary = run.summary_json.as_deref().unwrap_or_default();
         Ok(Self::read(summary, &site.store.run_options(&run.id)?))
@@ -67,7 +67,7 @@ impl Left {
     }
 
     /// What was asked of the run, once it has ended.
-    pub(crate) fn asked(&self, passed: u64, total: u64) -> Vec<Asked> {
+    pub(crate) fn asked(&self, passed: u64, total: u64) -> Vec<ThresholdVerdict> {
         if self.summary.is_null() {
             return Vec::new();
         }
@@ -75,7 +75,7 @@ impl Left {
         let rate = rate.map(|percent| {
             let holds = thresholds::passes(passed, total, percent);
             let found = figures::percent(passed, total);
-            Asked::new(holds, &format!("pass rate at least {percent} %: {found}"))
+            ThresholdVerdict::new(holds, &format!("pass rate at least {percent} %: {found}"))
         });
         let metrics = self.summary["metricThresholds"].as_array();
         rate.into_iter()
@@ -84,7 +84,7 @@ impl Left {
     }
 }
 
-impl Asked {
+impl ThresholdVerdict {
     fn new(holds: bool, told: &str) -> Self {
         let word = if holds { "held" } else { "not held" };
         Self {
@@ -102,7 +102,7 @@ fn pairs(of_column: &Value) -> Vec<(&str, f64)> {
 }
 
 /// A metric has to be within its bounds in every column.
-fn metric(asked: &Value) -> Asked {
+fn metric(asked: &Value) -> ThresholdVerdict {
     let bounds = MetricBounds {
         min: asked["min"].as_f64(),
         max: asked["max"].as_f64(),
@@ -121,7 +121,7 @@ fn metric(asked: &Value) -> Asked {
     let told = told.collect::<Vec<_>>().join(", ");
     let holds = !values.is_empty() && values.iter().all(is_within);
     let not_graded = figures::not_graded(asked["notGraded"].as_u64().unwrap_or_default());
-    Asked::new(holds, &format!("{wanted}: {told}{not_graded}"))
+    ThresholdVerdict::new(holds, &format!("{wanted}: {told}{not_graded}"))
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn what_was_asked_holds_in_every_column_or_not() {
-        let left = |summary| Left {
+        let left = |summary| StoredSummary {
             summary,
             options: json!({ "thresholds": { "passRate": 60.0 } }),
         };

@@ -16,7 +16,7 @@ use runner_store::{Outcome, RunState, StoreError};
 use runner_telling::{figures, time_left};
 use serde_json::{Value, json};
 
-use crate::left::Left;
+use crate::left::StoredSummary;
 use crate::pages::lanes;
 use crate::request::Body;
 use crate::site::Site;
@@ -114,6 +114,6 @@ fn state(site: &Site, id: &str) -> Result<(bool, Value, String), StoreError> {
         "left": left.map_or_else(|| "–".to_owned(), figures::about),
     });
     let ended = run.state != RunState::Running;
-    let lanes = lanes::charts(&moments, &Left::of(site, &run)?, !ended).into_string();
+    let lanes = lanes::charts(&moments, &StoredSummary::of(site, &run)?, !ended).into_string();
     Ok((ended, state, lanes))
 }

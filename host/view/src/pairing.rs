@@ -19,11 +19,11 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 /// Provider, what tells it from others of this name, name and text of a column's prompt.
-pub type Names<'a> = [&'a str; 4];
+pub type ColumnNames<'a> = [&'a str; 4];
 
 /// For each column of the later run its partner in the earlier.
-pub fn columns<'a>(before: &[Names<'a>], after: &[Names<'a>]) -> Vec<Option<usize>> {
-    let rules: [fn(&Names<'a>) -> Names<'a>; 7] = [
+pub fn columns<'a>(before: &[ColumnNames<'a>], after: &[ColumnNames<'a>]) -> Vec<Option<usize>> {
+    let rules: [fn(&ColumnNames<'a>) -> ColumnNames<'a>; 7] = [
         |names| *names,
         |[provider, variant, label, _]| [provider, variant, label, ""],
         |[provider, variant, _, _]| [provider, variant, "", ""],

@@ -22,7 +22,7 @@ use runner_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
-use crate::door::{Caller, Door, Entry};
+use crate::door::{AccessControl, Caller, Entry};
 use crate::live;
 use crate::pages;
 use crate::request::{Body, Fields, Reply, Request};
@@ -63,7 +63,7 @@ pub enum ViewerError {
 #[derive(Debug)]
 pub struct Viewer {
     listener: std::net::TcpListener,
-    door: Door,
+    door: AccessControl,
     site: Arc<Site>,
 }
 
@@ -88,7 +88,7 @@ impl Viewer {
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Self {
             listener,
-            door: Door::new(port),
+            door: AccessControl::new(port),
             site: Arc::new(Site::new(store)),
         })
     }
@@ -149,7 +149,7 @@ impl Viewer {
 
 /// Answers one request.
 async fn answer(
-    door: Arc<Door>,
+    door: Arc<AccessControl>,
     site: Arc<Site>,
     request: hyper::Request<Incoming>,
 ) -> Result<HttpResponse, Infallible> {

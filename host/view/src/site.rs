@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::facts;
 use crate::leads::{self, Leads};
-use crate::pairing::Names;
+use crate::pairing::ColumnNames;
 use crate::repeats::{OfColumns, Repeats};
 use crate::sums::Sums;
 
@@ -48,7 +48,7 @@ impl Column {
     }
 
     /// What it is paired by with one of another run.
-    pub(crate) fn names(&self) -> Names<'_> {
+    pub(crate) fn names(&self) -> ColumnNames<'_> {
         let variant = self.variant.as_deref().unwrap_or_default();
         [&self.provider, variant, &self.label, &self.raw]
     }
@@ -71,21 +71,21 @@ struct Moment {
 
 /// Something that was made of a run.
 #[derive(Debug, Clone)]
-struct Made<T> {
+struct CachedValue<T> {
     of: Moment,
     at: Instant,
     took: Duration,
     it: T,
 }
 
-impl<T> Made<T> {
+impl<T> CachedValue<T> {
     /// Whether it still holds; of a run that grows it does for some times what it cost.
     fn holds(&self, now: Moment) -> bool {
         self.of == now && (now.ended || self.at.elapsed() < self.took * 4)
     }
 }
 
-type Kept<T> = Mutex<HashMap<String, Made<T>>>;
+type RunCache<T> = Mutex<HashMap<String, CachedValue<T>>>;
 
 /// A lookup that is being made: how far it is, or how it ended.
 type Making = Arc<(Mutex<Result<(u64, u64), Option<String>>>, Condvar)>;
@@ -93,11 +93,11 @@ type Making = Arc<(Mutex<Result<(u64, u64), Option<String>>>, Condvar)>;
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) store: Store,
-    sums: Kept<Arc<Sums>>,
-    metrics: Kept<Arc<Metrics>>,
-    repeats: Kept<Arc<OfColumns>>,
-    leads: Kept<Arc<Leads>>,
-    looked_up: Kept<()>,
+    sums: RunCache<Arc<Sums>>,
+    metrics: RunCache<Arc<Metrics>>,
+    repeats: RunCache<Arc<OfColumns>>,
+    leads: RunCache<Arc<Leads>>,
+    looked_up: RunCache<()>,
     making: Mutex<HashMap<String, Making>>,
 }
 
@@ -105,11 +105,11 @@ impl Site {
     pub(crate) fn new(store: Store) -> Self {
         Self {
             store,
-            sums: Kept::default(),
-            metrics: Kept::default(),
-            repeats: Kept::default(),
-            leads: Kept::default(),
-            looked_up: Kept::default(),
+            sums: RunCache::default(),
+            metrics: RunCache::default(),
+            repeats: RunCache::default(),
+            leads: RunCache::default(),
+            looked_up: RunCache::default(),
             making: Mutex::default(),
         }
     }
@@ -242,11 +242,11 @@ impl Site {
     }
 }
 
-fn lock<T>(all: &Kept<T>) -> MutexGuard<'_, HashMap<String, Made<T>>> {
+fn lock<T>(all: &RunCache<T>) -> MutexGuard<'_, HashMap<String, CachedValue<T>>> {
     all.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn known<T: Clone>(all: &Kept<T>, run: &RunInfo) -> Option<T> {
+fn known<T: Clone>(all: &RunCache<T>, run: &RunInfo) -> Option<T> {
     let all = lock(all);
     let made = all.get(&run.id)?;
     made.holds(moment(run)).then(|| made.it.clone())
@@ -254,7 +254,7 @@ fn known<T: Clone>(all: &Kept<T>, run: &RunInfo) -> Option<T> {
 
 /// What was made before, or is made now.
 fn kept<T: Clone>(
-    all: &Kept<T>,
+    all: &RunCache<T>,
     run: &RunInfo,
     afresh: impl FnOnce() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
@@ -263,7 +263,7 @@ fn kept<T: Clone>(
     }
     let began = Instant::now();
     let it = afresh()?;
-    let made = Made {
+    let made = CachedValue {
         of: moment(run),
         at: Instant::now(),
         took: began.elapsed(),
@@ -275,7 +275,7 @@ fn kept<T: Clone>(
     Ok(it)
 }
 
-fn drop_oldest<K: Clone + Eq + Hash, T>(all: &mut HashMap<K, Made<T>>) {
+fn drop_oldest<K: Clone + Eq + Hash, T>(all: &mut HashMap<K, CachedValue<T>>) {
     if all.len() >= MOST_KEPT
         && let Some(oldest) = all
             .iter()

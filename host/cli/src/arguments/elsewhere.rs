@@ -11,7 +11,7 @@ use super::Eval;
 use crate::failure::Failure;
 
 /// A flag, and what a command that refuses it says does what was meant.
-struct Elsewhere {
+struct RefusedFlag {
     /// Its name, as clap knows it.
     id: &'static str,
     is_given: fn(&Eval) -> bool,
@@ -21,32 +21,32 @@ struct Elsewhere {
     on_check: &'static str,
 }
 
-const ELSEWHERE: &[Elsewhere] = &[
-    Elsewhere {
+const ELSEWHERE: &[RefusedFlag] = &[
+    RefusedFlag {
         id: "resume",
         is_given: |eval| eval.persistence.resume.is_some(),
         on_retry: Some("`runner eval --resume RUN` goes on with an interrupted run"),
         on_check: "`runner eval --resume RUN` checks the run's config before it goes on",
     },
-    Elsewhere {
+    RefusedFlag {
         id: "retry_errors",
         is_given: |eval| eval.persistence.retry_errors,
         on_retry: Some("`runner retry RUN` runs the errors of RUN again without it"),
         on_check: "`runner retry RUN` checks the run's config before it begins",
     },
-    Elsewhere {
+    RefusedFlag {
         id: "force",
         is_given: |eval| eval.persistence.force,
         on_retry: None,
         on_check: "a check deletes nothing; `runner eval --resume` and `runner retry` take it",
     },
-    Elsewhere {
+    RefusedFlag {
         id: "dry_run",
         is_given: |eval| eval.dry_run,
         on_retry: Some("`runner show RUN --failed` shows the errors that would be run again"),
         on_check: "`runner eval --dry-run` says what a run would be and what it asks for",
     },
-    Elsewhere {
+    RefusedFlag {
         id: "watch",
         is_given: |eval| eval.watch,
         on_retry: Some("`runner eval --watch` runs a config again whenever it changes"),
@@ -72,7 +72,7 @@ pub(super) fn check_check(eval: &Eval) -> Result<(), Failure> {
 
 fn refuse(
     command: &str,
-    help: fn(&Elsewhere) -> Option<&'static str>,
+    help: fn(&RefusedFlag) -> Option<&'static str>,
     eval: &Eval,
 ) -> Result<(), Failure> {
     for it in ELSEWHERE.iter().filter(|it| (it.is_given)(eval)) {
@@ -95,7 +95,7 @@ pub(super) fn shown_by_check(arg: Arg) -> Arg {
     hidden(arg, |_| true)
 }
 
-fn hidden(arg: Arg, is_refused: fn(&Elsewhere) -> bool) -> Arg {
+fn hidden(arg: Arg, is_refused: fn(&RefusedFlag) -> bool) -> Arg {
     let id = arg.get_id();
     let is_hidden = ELSEWHERE.iter().any(|it| id == it.id && is_refused(it));
     if is_hidden { arg.hide(true) } else { arg }

@@ -85,7 +85,7 @@ pub(crate) struct Filtering {
 
 /// Which rows of a former run are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum FormerRows {
     /// Everything that did not pass.
     NotPassed,
     /// Graded, and not good enough.
@@ -185,21 +185,31 @@ impl Filtering {
             words.written("--shard", &shard.to_string());
         }
         match self.former() {
-            Some((flag, Wanted::Test(number), run)) => words.flag(flag, &format!("{run}:{number}")),
+            Some((flag, FormerRows::Test(number), run)) => {
+                words.flag(flag, &format!("{run}:{number}"))
+            }
             Some((flag, _, name)) => words.flag(flag, name),
             None => {}
         }
     }
 
     /// The former run: its flag, which rows, and its name.
-    pub(crate) fn former(&self) -> Option<(&'static str, Wanted, &str)> {
+    pub(crate) fn former(&self) -> Option<(&'static str, FormerRows, &str)> {
         let flags = [
-            ("--filter-failing", Wanted::NotPassed, &self.failing),
-            ("--filter-failing-only", Wanted::Failed, &self.failing_only),
-            ("--filter-errors-only", Wanted::Errors, &self.errors_only),
+            ("--filter-failing", FormerRows::NotPassed, &self.failing),
+            (
+                "--filter-failing-only",
+                FormerRows::Failed,
+                &self.failing_only,
+            ),
+            (
+                "--filter-errors-only",
+                FormerRows::Errors,
+                &self.errors_only,
+            ),
         ];
         let test = self.test.as_ref();
-        let test = test.map(|it| ("--filter-test", Wanted::Test(it.number), &*it.run));
+        let test = test.map(|it| ("--filter-test", FormerRows::Test(it.number), &*it.run));
         flags
             .into_iter()
             .find_map(|(flag, wanted, name)| Some((flag, wanted, name.as_deref()?)))

@@ -14,7 +14,7 @@ pub(crate) struct Completions {
 
 /// `runner man`
 #[derive(Debug, Args)]
-pub(crate) struct Man {
+pub(crate) struct ManArguments {
     /// Where to
     pub(crate) folder: PathBuf,
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use runner_config::Given;
+use runner_config::KeyOverrides;
 
 use super::words::Words;
 
@@ -36,8 +36,8 @@ pub(crate) struct Replacing {
 
 impl Replacing {
     /// As the config's reader takes them.
-    pub(crate) fn given(&self) -> Given {
-        Given {
+    pub(crate) fn given(&self) -> KeyOverrides {
+        KeyOverrides {
             prompts: self.prompts.clone(),
             providers: self.providers.clone(),
             tests: self.tests.clone().or_else(|| self.vars.clone()),

@@ -24,7 +24,7 @@ pub(crate) struct List {
     pub(crate) status: Vec<ListedState>,
     /// List only runs that began since then: an age (12h, 7d), a day (2026-11-20), or a time with its zone
     #[arg(long, value_name = "WHEN", value_parser = since)]
-    pub(crate) since: Option<Since>,
+    pub(crate) since: Option<SinceTime>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -47,7 +47,7 @@ pub(crate) enum ListedState {
 
 /// Since when.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Since {
+pub(crate) enum SinceTime {
     /// So long before now.
     Age(Duration),
     /// The beginning of a day, where the person is.
@@ -55,10 +55,10 @@ pub(crate) enum Since {
     At(Timestamp),
 }
 
-fn since(text: &str) -> Result<Since, &'static str> {
-    let by_age = || age(text).ok().map(Since::Age);
-    let by_day = || text.parse().ok().map(Since::Day);
-    let by_time = || text.parse().ok().map(Since::At);
+fn since(text: &str) -> Result<SinceTime, &'static str> {
+    let by_age = || age(text).ok().map(SinceTime::Age);
+    let by_day = || text.parse().ok().map(SinceTime::Day);
+    let by_time = || text.parse().ok().map(SinceTime::At);
     // A time has a day before it, so it is tried first.
     by_time().or_else(by_age).or_else(by_day).ok_or(
         "not an age such as 12h, 7d or 2w, nor a day such as 2026-11-20, nor a time such as 2026-11-20T09:00:00Z",
@@ -120,10 +120,10 @@ mod tests {
     #[test]
     fn since_when_is_an_age_a_day_or_a_time() {
         let day = jiff::civil::date(2026, 11, 20);
-        assert_eq!(since("2d"), Ok(Since::Age(Duration::from_hours(48))));
-        assert_eq!(since("2026-11-20"), Ok(Since::Day(day)));
+        assert_eq!(since("2d"), Ok(SinceTime::Age(Duration::from_hours(48))));
+        assert_eq!(since("2026-11-20"), Ok(SinceTime::Day(day)));
         let at = Timestamp::from_millisecond(1_700_000_000_000).expect("a time");
-        assert_eq!(since("2023-11-14T22:13:20Z"), Ok(Since::At(at)));
+        assert_eq!(since("2023-11-14T22:13:20Z"), Ok(SinceTime::At(at)));
         for text in ["", "yesterday", "2026", "2026-13-01", "7"] {
             assert!(since(text).is_err(), "{text}");
         }

@@ -337,19 +337,19 @@ fn one_former_run_is_named_with_what_is_wanted_of_it() {
         ("", None),
         (
             "--filter-failing a",
-            Some(("--filter-failing", Wanted::NotPassed, "a")),
+            Some(("--filter-failing", FormerRows::NotPassed, "a")),
         ),
         (
             "--filter-failing-only a",
-            Some(("--filter-failing-only", Wanted::Failed, "a")),
+            Some(("--filter-failing-only", FormerRows::Failed, "a")),
         ),
         (
             "--filter-errors-only a",
-            Some(("--filter-errors-only", Wanted::Errors, "a")),
+            Some(("--filter-errors-only", FormerRows::Errors, "a")),
         ),
         (
             "--filter-test a:b:17",
-            Some(("--filter-test", Wanted::Test(17), "a:b")),
+            Some(("--filter-test", FormerRows::Test(17), "a:b")),
         ),
     ];
     for (flags, expected) in cases {

@@ -11,13 +11,13 @@ use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use runner_config::added_name;
 use runner_eval::plugins::entry_yaml;
-use runner_files::{Readers, Replacement, bytes_up_to, make_private};
+use runner_files::{ReadAccess, Replacement, bytes_up_to, make_private};
 use runner_sandbox::limits::MAX_FILE_BYTES;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::runtime::Runtime;
 
-use super::Setting;
+use super::CommandContext;
 use super::built::built;
 use super::eval::sandbox;
 use crate::arguments::{Add, Remove, VerifyAdded};
@@ -28,13 +28,13 @@ use crate::visible;
 
 /// One that is kept.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Added {
+pub(super) struct AddedPlugin {
     pub(super) name: String,
     pub(super) sha256: String,
     pub(super) file: PathBuf,
 }
 
-impl Added {
+impl AddedPlugin {
     /// How a config names it.
     pub(super) fn source(&self) -> String {
         format!("{}@sha256:{}", self.name, self.sha256)
@@ -42,7 +42,7 @@ impl Added {
 }
 
 /// Adds one; gives the exit code.
-pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn add(arguments: &Add, setting: &CommandContext) -> Result<u8, Failure> {
     let Add {
         source,
         sha256,
@@ -75,7 +75,7 @@ pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
         .context("a component without a problem describes itself")?;
     let folder = setting.home.added_plugins();
     make_private(&folder).with_context(|| format!("can't make {}", folder.display()))?;
-    let added = Added {
+    let added = AddedPlugin {
         file: folder.join(added_name(&info.name, &digest)),
         name: info.name.clone(),
         sha256: digest,
@@ -86,7 +86,7 @@ pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
         "added"
     };
     // One that was changed since becomes right again.
-    Replacement::of(&added.file, Readers::Owner, &bytes)
+    Replacement::of(&added.file, ReadAccess::Owner, &bytes)
         .with_context(|| format!("can't write {}", added.file.display()))?;
     let (name, version) = (&added.name, visible::line(&info.version));
     let (sha256, yaml) = (&added.sha256, entry_yaml(&info, &added.source()));
@@ -99,7 +99,7 @@ pub(super) fn add(arguments: &Add, setting: &Setting) -> Result<u8, Failure> {
 }
 
 /// A file's name for it, and its bytes.
-fn fetched(source: &str, setting: &Setting) -> Result<(String, Vec<u8>), Failure> {
+fn fetched(source: &str, setting: &CommandContext) -> Result<(String, Vec<u8>), Failure> {
     if source.contains("://") {
         let runtime = Runtime::new().context("the asynchronous runtime can't start")?;
         let bytes = runtime.block_on(runner_gateway::download(source, MAX_FILE_BYTES as usize));
@@ -117,7 +117,7 @@ fn fetched(source: &str, setting: &Setting) -> Result<(String, Vec<u8>), Failure
 }
 
 /// Removes one; gives the exit code.
-pub(super) fn remove(arguments: &Remove, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn remove(arguments: &Remove, setting: &CommandContext) -> Result<u8, Failure> {
     let mut named = all(setting);
     named.retain(|added| added.name == arguments.name || added.source() == arguments.name);
     match named.as_slice() {
@@ -134,7 +134,7 @@ pub(super) fn remove(arguments: &Remove, setting: &Setting) -> Result<u8, Failur
             Err(Failure::usage(message).help("`runner plugin list` has those that were"))
         }
         several => {
-            let sources: Vec<String> = several.iter().map(Added::source).collect();
+            let sources: Vec<String> = several.iter().map(AddedPlugin::source).collect();
             let message = format!("several plugins {} were added", arguments.name);
             Err(Failure::usage(message).help(format!("name one: {}", sources.join(", "))))
         }
@@ -142,7 +142,7 @@ pub(super) fn remove(arguments: &Remove, setting: &Setting) -> Result<u8, Failur
 }
 
 /// Holds each against its digest; gives the exit code.
-pub(super) fn verify(arguments: &VerifyAdded, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn verify(arguments: &VerifyAdded, setting: &CommandContext) -> Result<u8, Failure> {
     let (mut text, mut told) = (String::new(), Vec::new());
     let mut code = SUCCESS;
     for added in all(setting) {
@@ -166,7 +166,7 @@ pub(super) fn verify(arguments: &VerifyAdded, setting: &Setting) -> Result<u8, F
 }
 
 /// Those that are kept, in the order of their names.
-pub(super) fn all(setting: &Setting) -> Vec<Added> {
+pub(super) fn all(setting: &CommandContext) -> Vec<AddedPlugin> {
     let entries = fs::read_dir(setting.home.added_plugins());
     let files = entries
         .into_iter()
@@ -175,16 +175,16 @@ pub(super) fn all(setting: &Setting) -> Vec<Added> {
         .map(|entry| entry.path());
     // What is no file, as a pipe, may keep who reads it waiting.
     let files = files.filter(|path| path.is_file());
-    let mut all: Vec<Added> = files.filter_map(|file| of_file(&file)).collect();
-    all.sort_by_key(Added::source);
+    let mut all: Vec<AddedPlugin> = files.filter_map(|file| of_file(&file)).collect();
+    all.sort_by_key(AddedPlugin::source);
     all
 }
 
-fn of_file(file: &Path) -> Option<Added> {
+fn of_file(file: &Path) -> Option<AddedPlugin> {
     let stem = file.file_stem()?.to_str()?;
     let (name, sha256) = stem.split_once('@')?;
     let is_ours = Path::new(&added_name(name, sha256)) == Path::new(file.file_name()?);
-    (is_ours && sha256.len() == 64).then(|| Added {
+    (is_ours && sha256.len() == 64).then(|| AddedPlugin {
         name: name.to_owned(),
         sha256: sha256.to_owned(),
         file: file.to_owned(),

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Setting;
+use super::CommandContext;
 use super::built::built;
 use super::eval::sandbox;
 use super::inspect;
@@ -34,7 +34,7 @@ const OWN: &str = "plugin.json";
 const VENV: [&str; 2] = [".venv/bin", ".venv/Scripts"];
 
 /// Builds it; gives the exit code.
-pub(super) fn run(arguments: &Build, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Build, setting: &CommandContext) -> Result<u8, Failure> {
     let named = arguments.folder.as_deref().unwrap_or(Path::new("."));
     let folder: PathBuf = setting.cwd.join(named).components().collect();
     let component = if folder.join(OWN).is_file() {
@@ -62,7 +62,7 @@ struct Own {
     build: Vec<String>,
 }
 
-fn own(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
+fn own(folder: &Path, setting: &CommandContext) -> Result<PathBuf, Failure> {
     let file = folder.join(OWN);
     let read = fs::read(&file).map_err(|error| error.to_string());
     let read =
@@ -81,7 +81,7 @@ fn own(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
     built(folder)
 }
 
-fn cargo(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
+fn cargo(folder: &Path, setting: &CommandContext) -> Result<PathBuf, Failure> {
     let (target, linker) = target(folder, setting)?;
     let arguments = ["build", "--release", "--target", target];
     let shown = format!("cargo {}", arguments.join(" "));
@@ -114,7 +114,10 @@ fn cargo(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
 }
 
 /// What to compile for, and by which linker where that is not the target's own.
-fn target(folder: &Path, setting: &Setting) -> Result<(&'static str, Option<PathBuf>), Failure> {
+fn target(
+    folder: &Path,
+    setting: &CommandContext,
+) -> Result<(&'static str, Option<PathBuf>), Failure> {
     let libraries = |target: &[&str]| {
         let arguments = [&["--print", "target-libdir"], target].concat();
         let said = command("rustc", &arguments, folder, setting).output();
@@ -152,7 +155,7 @@ fn components(said: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-fn npm(folder: &Path, setting: &Setting) -> Result<PathBuf, Failure> {
+fn npm(folder: &Path, setting: &CommandContext) -> Result<PathBuf, Failure> {
     let file = folder.join("package.json");
     let package = fs::read(&file).map_err(|error| error.to_string());
     let package =
@@ -179,7 +182,7 @@ fn command(
     program: &str,
     arguments: &[impl AsRef<OsStr>],
     folder: &Path,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Command {
     let own = VENV.map(|place| folder.join(place));
     let path = std::env::join_paths(&own).unwrap_or_default();
@@ -199,7 +202,7 @@ fn finish(
     program: &str,
     arguments: &[impl AsRef<OsStr> + ToString],
     folder: &Path,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<(), Failure> {
     let words = arguments.iter().map(ToString::to_string);
     let words: Vec<String> = [program.to_owned()].into_iter().chain(words).collect();

@@ -8,12 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use runner_eval::plugins::{Bundled, Served};
+use runner_eval::plugins::{BundleSource, PluginServices};
 use runner_sandbox::Plugin;
 use serde_json::{Value, json};
 
-use super::Setting;
-use super::added::{self, Added};
+use super::CommandContext;
+use super::added::{self, AddedPlugin};
 use super::eval::sandbox;
 use super::trial::known;
 use crate::arguments::ListPlugins;
@@ -26,7 +26,7 @@ use crate::stdout;
 const DIGEST_CHARS: usize = 12;
 
 /// Lists them.
-pub(super) fn run(arguments: &ListPlugins, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &ListPlugins, setting: &CommandContext) -> Result<u8, Failure> {
     let found = bundle::plugins(&setting.environment, &setting.cwd)?;
     let mut served = known();
     served.retain(|served| is_there(&found, &served.name));
@@ -34,8 +34,8 @@ pub(super) fn run(arguments: &ListPlugins, setting: &Setting) -> Result<u8, Fail
         let sandbox = sandbox(1, setting)?;
         let all = served.iter().map(|served| {
             let component = match &found {
-                Bundled::Carried(carried) => sandbox.load_carried(carried, &served.name),
-                Bundled::Folder { directory, .. } => {
+                BundleSource::Carried(carried) => sandbox.load_carried(carried, &served.name),
+                BundleSource::Folder { directory, .. } => {
                     sandbox.load(&file(directory, &served.name), None)
                 }
             };
@@ -70,21 +70,21 @@ fn file(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!("{name}.wasm"))
 }
 
-fn is_there(found: &Bundled, name: &str) -> bool {
+fn is_there(found: &BundleSource, name: &str) -> bool {
     match found {
-        Bundled::Carried(carried) => carried.about(name).is_some(),
-        Bundled::Folder { directory, .. } => file(directory, name).is_file(),
+        BundleSource::Carried(carried) => carried.about(name).is_some(),
+        BundleSource::Folder { directory, .. } => file(directory, name).is_file(),
     }
 }
 
 /// The digest of a component that is there.
-fn digest(found: &Bundled, name: &str) -> Result<String, Failure> {
+fn digest(found: &BundleSource, name: &str) -> Result<String, Failure> {
     match found {
-        Bundled::Carried(carried) => {
+        BundleSource::Carried(carried) => {
             let about = carried.about(name).context("it was there")?;
             Ok(about.sha256.clone())
         }
-        Bundled::Folder { directory, .. } => {
+        BundleSource::Folder { directory, .. } => {
             let path = file(directory, name);
             let bytes = fs::read(&path);
             let bytes = bytes.with_context(|| format!("can't read {}", path.display()))?;
@@ -93,7 +93,7 @@ fn digest(found: &Bundled, name: &str) -> Result<String, Failure> {
     }
 }
 
-fn paragraph(served: &Served, digest: &str) -> String {
+fn paragraph(served: &PluginServices, digest: &str) -> String {
     let digest = digest.get(..DIGEST_CHARS).unwrap_or(digest);
     let mut text = format!("{:14}  sha256 {digest}…\n", served.name);
     let lists = [
@@ -110,17 +110,17 @@ fn paragraph(served: &Served, digest: &str) -> String {
 }
 
 /// Its assertion types; a language of code is one, too.
-fn assertions(served: &Served) -> Vec<String> {
+fn assertions(served: &PluginServices) -> Vec<String> {
     let languages = served.languages.iter().map(|(name, _)| name);
     served.types.iter().chain(languages).cloned().collect()
 }
 
 /// One that was added: what it serves is known when it is loaded, which nobody asked for.
-fn added_json(added: &Added) -> Value {
+fn added_json(added: &AddedPlugin) -> Value {
     json!({ "name": added.name, "sha256": added.sha256, "source": added.source() })
 }
 
-fn as_json(served: &Served, component: &Plugin) -> Value {
+fn as_json(served: &PluginServices, component: &Plugin) -> Value {
     let info = component.info();
     json!({
         "name": served.name,

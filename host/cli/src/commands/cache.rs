@@ -14,7 +14,7 @@ use runner_store::{
 };
 use serde_json::Value;
 
-use super::Setting;
+use super::CommandContext;
 use super::list::when;
 use crate::arguments::{Cache, ClearCache, ListCache};
 use crate::exit::SUCCESS;
@@ -30,7 +30,7 @@ mod json;
 const KEY_DIGITS: usize = 12;
 
 /// Carries out `runner cache …`.
-pub(super) fn run(arguments: &Cache, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Cache, setting: &CommandContext) -> Result<u8, Failure> {
     let path = setting.home.answers();
     if !path.exists() {
         return nothing(arguments, &path, setting);
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Cache, setting: &Setting) -> Result<u8, Failure> {
 }
 
 /// What there is to say without a file.
-fn nothing(arguments: &Cache, path: &Path, setting: &Setting) -> Result<u8, Failure> {
+fn nothing(arguments: &Cache, path: &Path, setting: &CommandContext) -> Result<u8, Failure> {
     match arguments {
         Cache::Show { key, .. } => {
             return Err(told(StoreError::NoSuchEntry {
@@ -99,7 +99,7 @@ fn nothing(arguments: &Cache, path: &Path, setting: &Setting) -> Result<u8, Fail
 ///
 /// # Errors
 /// When the file can't be used, or a variable makes no sense.
-pub(super) fn open(setting: &Setting) -> Result<Answers, Failure> {
+pub(super) fn open(setting: &CommandContext) -> Result<Answers, Failure> {
     setting.home.make()?;
     let mut options = CacheOptions {
         open: OpenOptions {

@@ -6,7 +6,7 @@ use runner_config::misspelt;
 use runner_gateway::Exchanges;
 use serde_json::{Map, Value, json};
 
-use super::Setting;
+use super::CommandContext;
 use super::eval::texts;
 use super::fixtures::{Fixture, PassingRecording};
 use super::trial::{Outcome, Subject, Trial};
@@ -16,7 +16,7 @@ use crate::output::check_place;
 use crate::stdout;
 
 /// Asks once; gives the exit code.
-pub(super) fn run(arguments: &Call, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Call, setting: &CommandContext) -> Result<u8, Failure> {
     setting.tell_found_keys();
     let subject = Subject::find(&arguments.plugin, setting)?;
     let trial = trial(arguments, &subject)?;
@@ -37,7 +37,7 @@ fn recorded(
     trial: Trial,
     subject: &Subject,
     file: &Path,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<Outcome, Failure> {
     if file.extension().is_none_or(|ending| ending != "json") {
         return Err(Failure::usage(format!(

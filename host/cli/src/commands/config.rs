@@ -11,7 +11,7 @@ use std::{fs, io};
 use anyhow::Context as _;
 use serde_json::Value;
 
-use super::{Setting, eval};
+use super::{CommandContext, eval};
 use crate::arguments::{Check, Config, SCHEMA_NAME, Schema};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ const TITLE: &str = "promptfooconfig.yaml, as runner reads it";
 const CODE_SHOWN: usize = 10;
 
 /// Carries out `runner config …`.
-pub(super) fn run(config: &Config, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(config: &Config, setting: &CommandContext) -> Result<u8, Failure> {
     let text = match config {
         Config::Check(check) => checked(check, setting)?,
         Config::Schema(Schema { write: None }) => schema_text(),
@@ -42,7 +42,7 @@ pub(super) fn schema_text() -> String {
 }
 
 /// Writes the schema; says which line of a config names it. Another file is not written over.
-fn written(file: &Path, setting: &Setting) -> Result<String, Failure> {
+fn written(file: &Path, setting: &CommandContext) -> Result<String, Failure> {
     let path = setting.cwd.join(file);
     let shown = file.display();
     let is_other = fs::read_to_string(&path).map(|text| !text.contains(TITLE));
@@ -68,7 +68,7 @@ fn written(file: &Path, setting: &Setting) -> Result<String, Failure> {
     Ok(visible::block(&text).into_owned() + "\n")
 }
 
-fn checked(check: &Check, setting: &Setting) -> Result<String, Failure> {
+fn checked(check: &Check, setting: &CommandContext) -> Result<String, Failure> {
     let found = eval::check(&check.eval, setting)?;
     if check.eval.json {
         let json = format!("{found:#}\n");

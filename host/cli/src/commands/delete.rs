@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use runner_store::{RunInfo, RunState, StoreError};
 use serde_json::json;
 
-use super::Setting;
+use super::CommandContext;
 use super::list::table;
 use crate::arguments::Delete;
 use crate::consent::{Answer, ask};
@@ -21,7 +21,7 @@ use crate::stored::unfound;
 use crate::visible;
 
 /// Deletes runs.
-pub(super) fn run(arguments: &Delete, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Delete, setting: &CommandContext) -> Result<u8, Failure> {
     let Some(store) = setting.existing_store()? else {
         return Err(unfound(StoreError::NoRuns));
     };
@@ -60,7 +60,7 @@ fn is_live(id: &str) -> Failure {
 }
 
 /// Asks.
-fn agreed(runs: &[RunInfo], setting: &Setting) -> Result<bool, Failure> {
+fn agreed(runs: &[RunInfo], setting: &CommandContext) -> Result<bool, Failure> {
     let count = figures::counted(runs.len() as u64, "run", "runs");
     if !setting.terminal.can_ask {
         let message = format!("{count} would be deleted, and nobody can be asked");

@@ -12,14 +12,14 @@ use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::{Row, Store, StoreError};
 use runner_view::changes::{Change, Changes, ComparedColumn, ComparedRun};
 use runner_view::edits;
-use runner_view::pairing::{self, Names};
+use runner_view::pairing::{self, ColumnNames};
 use serde_json::{Value, json};
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::Diff;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
-use crate::output::Against;
+use crate::output::RegressionSummary;
 use crate::stdout;
 use crate::stored::{self, StoredRun};
 use crate::verdict::Policy;
@@ -31,10 +31,10 @@ mod sums;
 mod told;
 mod words;
 
-use cases::{Ended, Index, Kind};
+use cases::{CaseSummary, Index, Kind};
 use gate::Gate;
 use metrics::Metrics;
-use sums::Sums;
+use sums::PairTotals;
 
 /// Edits of assertions that are told, and cases that are read for them.
 const MOST_EDITS: usize = 20;
@@ -43,7 +43,7 @@ const MOST_EDITED: u64 = 200;
 const MOST_EXAMPLES: usize = 10;
 
 /// Compares two runs.
-pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Diff, setting: &CommandContext) -> Result<u8, Failure> {
     let Some(store) = setting.existing_store()? else {
         return Err(stored::unfound(StoreError::NoRuns));
     };
@@ -104,7 +104,7 @@ pub(super) fn against(
     store: &Store,
     before: &StoredRun,
     after: &StoredRun,
-) -> Result<Against, Failure> {
+) -> Result<RegressionSummary, Failure> {
     let comparison = Comparison::new(store, before, after, None)?;
     let mut examples = Vec::new();
     let totals = comparison.walk(|case| {
@@ -113,14 +113,14 @@ pub(super) fn against(
         }
         Ok(())
     })?;
-    let mut against = Against {
+    let mut against = RegressionSummary {
         run_id: before.info.id.clone(),
         significance: told::significances(&totals),
         examples,
         flaky: totals.flaky,
         repeats_apart: totals.repeats_apart(),
         gone: totals.gone(),
-        ..Against::default()
+        ..RegressionSummary::default()
     };
     for sums in &totals.columns {
         against.cases += sums.pairs.total();
@@ -146,8 +146,8 @@ struct Comparison<'a> {
 /// A case that is in both runs.
 struct Compared<'a> {
     record: &'a CaseRecord,
-    before: &'a Ended,
-    after: &'a Ended,
+    before: &'a CaseSummary,
+    after: &'a CaseSummary,
     kind: Kind,
     causes: &'a [&'static str],
 }
@@ -155,7 +155,7 @@ struct Compared<'a> {
 /// What a comparison comes to.
 struct Totals {
     /// By column of the later run.
-    columns: Vec<Sums>,
+    columns: Vec<PairTotals>,
     /// Cases whose prompt, plugin, assertions or config changed, by that word.
     causes: Vec<(&'static str, u64)>,
     /// What was edited in how cases are tested, each thing once.
@@ -166,7 +166,7 @@ struct Totals {
     only_after: u64,
     /// Those of them that are no first repeats.
     repeats_after: u64,
-    only_before: Vec<Ended>,
+    only_before: Vec<CaseSummary>,
 }
 
 impl Totals {
@@ -177,7 +177,7 @@ impl Totals {
 
     fn new(columns: usize) -> Self {
         Self {
-            columns: vec![Sums::default(); columns],
+            columns: vec![PairTotals::default(); columns],
             causes: ["prompt", "plugin", "grader", "config"]
                 .map(|word| (word, 0))
                 .into(),
@@ -221,7 +221,7 @@ impl<'a> Comparison<'a> {
         chosen: Option<[usize; 2]>,
     ) -> Result<Self, Failure> {
         let [mut old_columns, mut new_columns] = [before, after].map(compared);
-        let names = |columns: &[ComparedColumn<'a>]| -> Vec<Names<'a>> {
+        let names = |columns: &[ComparedColumn<'a>]| -> Vec<ColumnNames<'a>> {
             columns.iter().map(|it| it.names).collect()
         };
         let mut partners = pairing::columns(&names(&old_columns), &names(&new_columns));
@@ -330,7 +330,7 @@ impl Comparison<'_> {
     fn note_edits(
         &self,
         totals: &mut Totals,
-        before: &Ended,
+        before: &CaseSummary,
         after: &CaseRecord,
     ) -> anyhow::Result<()> {
         if totals.edits.len() >= MOST_EDITS || totals.edited() > MOST_EDITED {
@@ -374,10 +374,10 @@ fn compared(run: &StoredRun) -> Vec<ComparedColumn<'_>> {
         .collect()
 }
 
-fn read(row: &Row) -> anyhow::Result<(CaseRecord, Ended)> {
+fn read(row: &Row) -> anyhow::Result<(CaseRecord, CaseSummary)> {
     let record: CaseRecord =
         serde_json::from_str(&row.record_json).context("a stored record is damaged")?;
-    let ended = Ended::of(&record, row.identity);
+    let ended = CaseSummary::of(&record, row.identity);
     Ok((record, ended))
 }
 
@@ -431,7 +431,7 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<Tota
         .map(|(word, count)| ((*word).to_owned(), json!(count)))
         .collect();
     let edits: Value = totals.edits.iter().map(Change::json).collect();
-    let only_before: Value = totals.only_before.iter().map(Ended::json).collect();
+    let only_before: Value = totals.only_before.iter().map(CaseSummary::json).collect();
     write!(
         out,
         "\n],\n\"casesWithChanged\":{},\n\"testsChanged\":{edits},\n\"columns\":{columns},\n\"onlyBefore\":{only_before},\n\"onlyAfter\":{}",

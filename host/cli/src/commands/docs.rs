@@ -3,7 +3,7 @@
 use runner_config::misspelt;
 use serde_json::json;
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::Docs;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ const DOCS: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/docs.rs"));
 const GIST_CHARS: usize = 90;
 
 /// Prints one, or which there are.
-pub(super) fn run(arguments: &Docs, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Docs, setting: &CommandContext) -> Result<u8, Failure> {
     let json = |(name, text): &(&str, &str)| json!({ "name": name, "text": text });
     let (told, text) = match &arguments.name {
         None => (

@@ -10,12 +10,12 @@ use std::sync::mpsc;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
-use runner_eval::plugins::Bundled;
+use runner_eval::plugins::BundleSource;
 use runner_sandbox::{OnUntrustedCode, target};
 use serde_json::{Value, json};
 
 use super::list::when;
-use super::{Setting, cache, eval};
+use super::{CommandContext, cache, eval};
 use crate::arguments::Doctor;
 use crate::bundle;
 use crate::exit::{SUCCESS, USAGE};
@@ -102,7 +102,10 @@ impl Finding {
 }
 
 /// Looks at everything; gives whether something stops a run. `setting` is what every command needs.
-pub(super) fn run(arguments: &Doctor, setting: &Result<Setting, Failure>) -> Result<u8, Failure> {
+pub(super) fn run(
+    arguments: &Doctor,
+    setting: &Result<CommandContext, Failure>,
+) -> Result<u8, Failure> {
     let now = Timestamp::now();
     let mut findings = vec![Finding::of("program", program())];
     match setting {
@@ -159,9 +162,9 @@ fn program() -> Result<String, Failure> {
 }
 
 /// Checks whether those that came with the program are there, and as they were built.
-fn plugins(setting: &Setting) -> Result<String, Failure> {
+fn plugins(setting: &CommandContext) -> Result<String, Failure> {
     Ok(match bundle::plugins(&setting.environment, &setting.cwd)? {
-        Bundled::Carried(carried) => {
+        BundleSource::Carried(carried) => {
             carried.check().map_err(Failure::usage_from)?;
             let count = carried.components().count() as u64;
             format!(
@@ -169,12 +172,12 @@ fn plugins(setting: &Setting) -> Result<String, Failure> {
                 figures::count(count)
             )
         }
-        Bundled::Folder { directory, .. } => format!("those in {}", directory.display()),
+        BundleSource::Folder { directory, .. } => format!("those in {}", directory.display()),
     })
 }
 
 /// Checks whether as many instances as a run has can be reserved, and code of plugins can be kept.
-fn sandbox(setting: &Setting) -> Finding {
+fn sandbox(setting: &CommandContext) -> Finding {
     let (tell, told) = mpsc::channel();
     let on_untrusted = OnUntrustedCode::new(move |why| drop(tell.send(why.to_string())));
     if let Err(failure) = eval::sandbox_telling(on_untrusted, USUAL_INSTANCES, setting) {
@@ -196,7 +199,7 @@ fn sandbox(setting: &Setting) -> Finding {
     Finding::good("sandbox", text)
 }
 
-fn home(setting: &Setting) -> Finding {
+fn home(setting: &CommandContext) -> Finding {
     if let Some(warning) = setting.home.warning() {
         return Finding::doubtful("results", warning);
     }
@@ -223,7 +226,7 @@ fn home(setting: &Setting) -> Finding {
     )
 }
 
-fn database(setting: &Setting, now: Timestamp) -> Finding {
+fn database(setting: &CommandContext, now: Timestamp) -> Finding {
     let newest = setting.existing_store().and_then(|store| {
         let runs = store.map(|store| store.runs(1)).transpose();
         Ok(runs.map_err(anyhow::Error::new)?.unwrap_or_default().pop())
@@ -247,7 +250,7 @@ fn database(setting: &Setting, now: Timestamp) -> Finding {
 }
 
 /// Tells what is remembered, if anything is.
-fn answers(setting: &Setting) -> Result<String, Failure> {
+fn answers(setting: &CommandContext) -> Result<String, Failure> {
     if !setting.home.answers().exists() {
         return Ok("none remembered yet".to_owned());
     }
@@ -260,7 +263,7 @@ fn answers(setting: &Setting) -> Result<String, Failure> {
     ))
 }
 
-fn terminal(setting: &Setting) -> String {
+fn terminal(setting: &CommandContext) -> String {
     let terminal = setting.terminal;
     let can = |is: bool| if is { "" } else { "no " };
     format!(

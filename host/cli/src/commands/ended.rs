@@ -7,7 +7,7 @@ use runner_eval::summary::{ColumnHead, Summary};
 use runner_store::Store;
 use serde_json::{Value, json};
 
-use super::{Setting, diff, list};
+use super::{CommandContext, diff, list};
 use crate::arguments::ShownAs;
 use crate::failure::Failure;
 use crate::findings::Findings;
@@ -43,7 +43,7 @@ impl EndedRun<'_> {
         summary: &Summary,
         findings: &Findings,
         outputs: &[Output],
-        setting: &Setting,
+        setting: &CommandContext,
     ) -> Result<u8, Failure> {
         // A terminal that is gone takes no results; files do.
         if self.shown_as == ShownAs::Json {
@@ -104,7 +104,7 @@ impl EndedRun<'_> {
         &mut self,
         outputs: &[Output],
         summary: &Summary,
-        setting: &Setting,
+        setting: &CommandContext,
     ) -> Result<bool, Failure> {
         let to_job = setting.environment.get("GITHUB_STEP_SUMMARY");
         if outputs.is_empty() && to_job.is_none() && !setting.terminal.github {
@@ -144,7 +144,12 @@ impl EndedRun<'_> {
 
     /// Adds to the summary of the job, and to its list of errors. The run does not end otherwise where that
     /// can't be done: its results are kept.
-    fn tell_job(&self, run: &Run<'_>, to: Option<&Path>, setting: &Setting) -> Result<(), Failure> {
+    fn tell_job(
+        &self,
+        run: &Run<'_>,
+        to: Option<&Path>,
+        setting: &CommandContext,
+    ) -> Result<(), Failure> {
         if let Some(path) = to {
             let added = job::append(path, &output::summary(run)?);
             if let Err(error) = added {

@@ -14,7 +14,7 @@ use runner_config::{FilesRead, Overrides};
 use runner_eval::event::{Consumer, QueuedConsumer};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::Summary;
-use runner_eval::{RunError, RunRequest, Settled};
+use runner_eval::{RunError, RunRequest, SettledRun};
 use runner_gateway::{CassetteError, Exchanges, Playback, QuotaPlace, Recording};
 use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
 use runner_store::{Store, StoreError};
@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
 use super::ended::EndedRun;
-use super::{Setting, diff, prices};
+use super::{CommandContext, diff, prices};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, ShownAs};
 use crate::consent::Purpose;
 use crate::events::EventsFile;
@@ -47,14 +47,14 @@ mod watch;
 pub(super) use check::{agree, check, lock, show};
 use planned::consented;
 use session::Session;
-pub(super) use single::{Named, Single, single};
+pub(super) use single::{ImpliedConsent, Single, single};
 use watch::Touched;
 
 /// Rows of the table; the others are counted below it.
 const TABLE_ROWS: usize = 25;
 
 /// Evaluates a config, once or whenever it changes; gives the exit code.
-pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Eval, setting: &CommandContext) -> Result<u8, Failure> {
     if arguments.dry_run {
         check::dry_run(arguments, setting)
     } else if arguments.watch {
@@ -73,7 +73,7 @@ fn tell_replaced(file: &Path, talk: &Talk) {
 }
 
 /// Where runs write down what they use of the same quotas. A run without it is as good, but for refusals.
-fn quotas(setting: &Setting) -> QuotaPlace {
+fn quotas(setting: &CommandContext) -> QuotaPlace {
     let talk = setting.talk.clone();
     QuotaPlace {
         file: setting.home.quotas(),
@@ -82,7 +82,7 @@ fn quotas(setting: &Setting) -> QuotaPlace {
 }
 
 /// Evaluates a config; gives the exit code.
-fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
+fn once(arguments: &Eval, setting: &CommandContext, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
     setting.tell_found_keys();
     setting.tell_home();
@@ -168,7 +168,7 @@ fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
 }
 
 /// Makes room for so many instances at once.
-pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
+pub(super) fn sandbox(instances: usize, setting: &CommandContext) -> Result<Sandbox, Failure> {
     let talk = setting.talk.clone();
     let on_untrusted = OnUntrustedCode::new(move |why| {
         talk.warning(&format!("{why}, so plugins are compiled anew"));
@@ -180,7 +180,7 @@ pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Fa
 pub(super) fn sandbox_telling(
     on_untrusted_code: OnUntrustedCode,
     instances: usize,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<Sandbox, Failure> {
     setting.home.make()?;
     let talk = setting.talk.clone();
@@ -228,7 +228,7 @@ fn exchanges(
 }
 
 /// Whether everything was recorded; what was not is told.
-fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
+fn is_recorded(recording: &Recording, setting: &CommandContext) -> bool {
     let failure = recording.failure();
     if let Some(why) = &failure {
         let failure = Failure::usage(format!("the recording is incomplete: {why}"));
@@ -240,7 +240,7 @@ fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
 /// Collects what flags say of a run over its config.
 fn overrides(
     arguments: &Eval,
-    setting: &Setting,
+    setting: &CommandContext,
     files_read: &FilesRead,
 ) -> Result<Overrides, Failure> {
     Ok(Overrides {
@@ -264,7 +264,7 @@ fn overrides(
 /// Collects what flags say of what is read.
 fn inputs(
     arguments: &Inputs,
-    setting: &Setting,
+    setting: &CommandContext,
     files_read: &FilesRead,
 ) -> Result<Overrides, Failure> {
     let mut filters = arguments.filtering.filters();
@@ -306,7 +306,7 @@ fn consumers(
     (outputs, store): (&[Output], &Store),
     events: Option<&EventsFile>,
     arguments: &Eval,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<Vec<Box<dyn Consumer>>, Failure> {
     let style = match (arguments.no_progress_bar, setting.terminal.bar) {
         (true, _) => Style::Silent,
@@ -345,7 +345,7 @@ fn queued(name: &str, consumer: impl Consumer + 'static) -> Result<Box<dyn Consu
 /// Runs to the end, or until the user stops it.
 fn carry_out(
     runtime: &Runtime,
-    settled: Settled,
+    settled: SettledRun,
     request: RunRequest,
     interrupts: Interrupts,
     talk: &Talk,

@@ -2,10 +2,10 @@
 
 use runner_config::misspelt;
 use runner_eval::failure;
-use runner_sandbox::{Code, Explanation};
+use runner_sandbox::{Explanation, MessageCode};
 use serde_json::{Value, json};
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::Explain;
 use crate::exit::{EXPLAINED, SUCCESS};
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::stdout;
 type Explained = (String, &'static Explanation);
 
 /// Explains one, or lists all.
-pub(super) fn run(arguments: &Explain, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Explain, setting: &CommandContext) -> Result<u8, Failure> {
     match (&arguments.code, arguments.json) {
         (None, true) => stdout::json(&Value::Array(all().iter().map(as_json).collect()))?,
         (None, false) => stdout::print(&list(setting.terminal.width))?,
@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &Explain, setting: &Setting) -> Result<u8, Failure>
 
 /// Codes of plugins, words of rows, exit codes.
 fn all() -> Vec<Explained> {
-    let codes = Code::all().map(|code| (code.to_string(), code.explanation()));
+    let codes = MessageCode::all().map(|code| (code.to_string(), code.explanation()));
     let words = failure::explained().map(|(word, meant)| (word.to_owned(), meant));
     let exits = EXPLAINED
         .iter()

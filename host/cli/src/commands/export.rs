@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-use super::{Setting, diff, show};
+use super::{CommandContext, diff, show};
 use crate::arguments::Export;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -14,18 +14,18 @@ use crate::figures;
 use crate::output::{Output, Run};
 use crate::stdout;
 use crate::stored::{self, StoredRun};
-use runner_config::Origin;
+use runner_config::TextOrigin;
 use runner_config::plan::OutputPath;
 use runner_store::{RunState, Store, StoreError};
 use serde_json::json;
 
 /// Exports a run.
-pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Export, setting: &CommandContext) -> Result<u8, Failure> {
     let wanted = arguments.run()?;
     let paths: Vec<_> = arguments
         .output
         .iter()
-        .map(|path| OutputPath::new(setting.cwd.join(path), Origin::Person))
+        .map(|path| OutputPath::new(setting.cwd.join(path), TextOrigin::Person))
         .collect();
     // Before the database is looked at: a wrong name is wrong whatever is in there.
     let outputs = Output::prepare(&paths, arguments.csv_raw)?;
@@ -64,7 +64,7 @@ fn write(
     before: Option<StoredRun>,
     outputs: &[Output],
     store: &Store,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<(), Failure> {
     let summary = run.sum_up(|_| {})?;
     let against = before.map(|before| diff::against(store, &before, run));
@@ -81,7 +81,7 @@ fn write(
 }
 
 /// Writes a run as a folder of pages. One that has something in it is left alone: whose that is nobody knows.
-fn pages(folder: &Path, store: Store, id: &str, setting: &Setting) -> Result<(), Failure> {
+fn pages(folder: &Path, store: Store, id: &str, setting: &CommandContext) -> Result<(), Failure> {
     let shown = folder.display();
     let failed = |what: &str, error: &io::Error| {
         Failure::usage(format!("can't {what} the folder {shown}: {error}"))

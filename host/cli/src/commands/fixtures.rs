@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use runner_gateway::{Exchanges, Playback};
 use serde_json::{Value, json};
 
-use super::Setting;
+use super::CommandContext;
 use super::trial::{Outcome, Subject};
 use crate::arguments::Test;
 use crate::exit::{BELOW_THRESHOLD, SUCCESS};
@@ -30,7 +30,7 @@ const FOLDER: &str = "fixtures";
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// Asks all of them; gives the exit code.
-pub(super) fn run(arguments: &Test, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Test, setting: &CommandContext) -> Result<u8, Failure> {
     let folder = arguments
         .folder
         .clone()
@@ -112,7 +112,7 @@ fn name(path: &Path) -> String {
 fn ask(
     fixture: &Fixture,
     (subject, path): (&Subject, &Path),
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<Outcome, Failure> {
     let kept = PassingRecording::written(&fixture.exchanges, setting)?;
     let playback = Playback::open(kept.path()).map_err(Failure::usage_from)?;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::{Import, NEWEST};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ pub(super) struct Survey {
 }
 
 /// Imports a file, or what promptfoo has kept.
-pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Import, setting: &CommandContext) -> Result<u8, Failure> {
     match &arguments.file {
         Some(file) if arguments.into.is_some() || said::is_said(&setting.cwd.join(file)) => {
             said::run(file, arguments, setting)
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
     }
 }
 
-fn of_file(file: &Path, arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
+fn of_file(file: &Path, arguments: &Import, setting: &CommandContext) -> Result<u8, Failure> {
     let named = file.display().to_string();
     let named = visible::line(&named).into_owned();
     let refuse = |error: Unreadable| {

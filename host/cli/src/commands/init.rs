@@ -11,7 +11,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::Setting;
+use super::CommandContext;
 use super::config::schema_text;
 use crate::arguments::{Init, SCHEMA_NAME};
 use crate::exit::SUCCESS;
@@ -25,7 +25,7 @@ const CONFIG: &str = include_str!("init/promptfooconfig.yaml");
 const NAME: &str = "promptfooconfig.yaml";
 
 /// Writes the config and says what to do next.
-pub(super) fn run(arguments: &Init, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Init, setting: &CommandContext) -> Result<u8, Failure> {
     let folder = match &arguments.folder {
         Some(folder) => setting.cwd.join(folder),
         None => setting.cwd.clone(),

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use runner_eval::plugins::Bundled;
+use runner_eval::plugins::BundleSource;
 use runner_sandbox::abi::{Info, Inputs, Wants};
 use runner_sandbox::limits::{
     ASSERTION_FUEL, ASSERTION_GUEST_TIME, DEFAULT_MEMORY_BYTES, MAX_CROSSING_BYTES, MAX_HTTP_CALLS,
@@ -13,7 +13,7 @@ use runner_sandbox::limits::{
 use runner_sandbox::{Capabilities, Inspection, Purity};
 use serde_json::{Value, json};
 
-use super::Setting;
+use super::CommandContext;
 use super::eval::sandbox;
 use super::trial::Meant;
 use crate::arguments::Inspect;
@@ -25,7 +25,7 @@ use crate::stdout;
 use crate::visible;
 
 /// Inspects a component.
-pub(super) fn run(arguments: &Inspect, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Inspect, setting: &CommandContext) -> Result<u8, Failure> {
     let meant = Meant::by(&arguments.plugin, setting)?;
     let sandbox = sandbox(1, setting)?;
     let inspection = match meant {
@@ -36,10 +36,10 @@ pub(super) fn run(arguments: &Inspect, setting: &Setting) -> Result<u8, Failure>
             sandbox.inspect(if is_named { &arguments.plugin } else { shown })
         }
         Meant::Bundled(served) => match bundle::plugins(&setting.environment, &setting.cwd)? {
-            Bundled::Folder { directory, .. } => {
+            BundleSource::Folder { directory, .. } => {
                 sandbox.inspect(&directory.join(format!("{}.wasm", served.name)))
             }
-            Bundled::Carried(carried) => sandbox.inspect_carried(&carried, &served.name),
+            BundleSource::Carried(carried) => sandbox.inspect_carried(&carried, &served.name),
         },
     };
     tell(&inspection, arguments.json)
@@ -337,7 +337,7 @@ fn info_json(info: &Info) -> Value {
 mod tests {
     use std::path::PathBuf;
 
-    use runner_sandbox::{Code, Label, Notice};
+    use runner_sandbox::{Label, MessageCode, Notice};
 
     use super::*;
 
@@ -359,7 +359,7 @@ mod tests {
             capabilities: None,
             purity: None,
             problem: Some(Notice {
-                code: Code::P002,
+                code: MessageCode::P002,
                 label,
                 message: "damaged or incomplete: ends at byte 1,234".to_owned(),
                 help: "build it again".to_owned(),

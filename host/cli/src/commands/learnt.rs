@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::Context as _;
 
-use super::Setting;
-use crate::arguments::{self, Completions, Man};
+use super::CommandContext;
+use crate::arguments::{self, Completions, ManArguments};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::stdout;
@@ -21,7 +21,7 @@ pub(super) fn completions(arguments: &Completions) -> Result<u8, Failure> {
 }
 
 /// Writes a page for each command.
-pub(super) fn man(arguments: &Man, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn man(arguments: &ManArguments, setting: &CommandContext) -> Result<u8, Failure> {
     let folder = setting.cwd.join(&arguments.folder);
     let shown = folder.display();
     let written = fs::create_dir_all(&folder)

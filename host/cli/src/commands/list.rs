@@ -7,8 +7,8 @@ use runner_config::plan::Shard;
 use runner_store::{Outcome, RunInfo, RunState, Store};
 use serde_json::{Value, json};
 
-use super::Setting;
-use crate::arguments::{List, ListedState, Since};
+use super::CommandContext;
+use crate::arguments::{List, ListedState, SinceTime};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
@@ -22,7 +22,7 @@ use crate::visible;
 const DESCRIPTION_CHARS: usize = 60;
 
 /// Lists runs.
-pub(super) fn run(arguments: &List, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &List, setting: &CommandContext) -> Result<u8, Failure> {
     let wanted = ListFilter {
         tags: &arguments.tag,
         states: &arguments.status,
@@ -118,20 +118,20 @@ fn chosen(store: &Store, wanted: &ListFilter<'_>, limit: usize) -> anyhow::Resul
 }
 
 /// When that was, in milliseconds since 1970.
-fn began_at(since: Since) -> anyhow::Result<i64> {
+fn began_at(since: SinceTime) -> anyhow::Result<i64> {
     Ok(match since {
-        Since::Age(age) => {
+        SinceTime::Age(age) => {
             let ms = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
             Timestamp::now().as_millisecond().saturating_sub(ms)
         }
-        Since::Day(day) => {
+        SinceTime::Day(day) => {
             let begins = day.to_zoned(TimeZone::system());
             begins
                 .context("that day has no beginning here")?
                 .timestamp()
                 .as_millisecond()
         }
-        Since::At(at) => at.as_millisecond(),
+        SinceTime::At(at) => at.as_millisecond(),
     })
 }
 
@@ -232,7 +232,7 @@ pub(super) fn run_json(run: &RunInfo) -> Value {
 mod tests {
     use super::*;
     use crate::findings::tests::record;
-    use crate::stored::tests::{Kept, keep};
+    use crate::stored::tests::{TempStore, keep};
 
     #[test]
     fn the_newest_run_stands_first() -> anyhow::Result<()> {
@@ -323,7 +323,7 @@ run-1  2023-11-14 22:13      2     50.0 %  $0.002000  finished     greetings
 
     #[test]
     fn json_has_what_the_table_has() -> anyhow::Result<()> {
-        let kept: Kept = keep(
+        let kept: TempStore = keep(
             &[
                 record(0, 0, Outcome::Passed, "yes"),
                 record(0, 1, Outcome::Error, "no"),

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
-use runner_config::Origin;
+use runner_config::TextOrigin;
 use runner_config::plan::{OutputPath, ShardRows, Thresholds};
 use runner_eval::summary::End;
 use runner_store::{NewRun, RunEnd, RunStatus, Store, StoreError};
@@ -23,7 +23,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::ended::EndedRun;
 use super::import::{IMPORTED, Intake, ResultsFile, Survey, annotate, began, survey};
-use super::{Setting, diff};
+use super::{CommandContext, diff};
 use crate::arguments::{Merge, ShownAs};
 use crate::failure::Failure;
 use crate::findings::{Findings, Limits};
@@ -49,11 +49,11 @@ struct Part {
 }
 
 /// Merges parts.
-pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Merge, setting: &CommandContext) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
     let paths = arguments.output.iter().map(|path| setting.cwd.join(path));
     let paths: Vec<_> = paths
-        .map(|path| OutputPath::new(path, Origin::Person))
+        .map(|path| OutputPath::new(path, TextOrigin::Person))
         .collect();
     let outputs = Output::prepare(&paths, arguments.csv_raw)?;
     let mut parts: Vec<Part> = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &Merge, setting: &Setting) -> Result<u8, Failure> {
 }
 
 impl Part {
-    fn open(file: &PathBuf, setting: &Setting) -> Result<Self, Failure> {
+    fn open(file: &PathBuf, setting: &CommandContext) -> Result<Self, Failure> {
         let name = visible::line(&file.display().to_string()).into_owned();
         let refuse = |why: &str| {
             let help = "it takes files that `runner eval --shard I/N -o FILE.json` wrote";

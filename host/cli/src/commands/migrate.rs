@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::{Value, json};
 
-use super::{Setting, eval};
+use super::{CommandContext, eval};
 use crate::arguments::{self, Migrate};
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
@@ -30,7 +30,7 @@ const MAX_CONFIG: u64 = 16 << 20;
 
 /// What was found.
 #[derive(Debug)]
-struct Found {
+struct MigrationReport {
     /// The config, as it was named.
     config: String,
     /// Differences that it shows, with where.
@@ -44,7 +44,7 @@ struct Found {
 }
 
 /// Looks at a config; gives the exit code.
-pub(super) fn run(arguments: &Migrate, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Migrate, setting: &CommandContext) -> Result<u8, Failure> {
     if arguments.list {
         stdout::print(page::PAGE)?;
         return Ok(SUCCESS);
@@ -66,7 +66,7 @@ pub(super) fn run(arguments: &Migrate, setting: &Setting) -> Result<u8, Failure>
 }
 
 /// The config of this folder.
-fn default(setting: &Setting) -> Result<PathBuf, Failure> {
+fn default(setting: &CommandContext) -> Result<PathBuf, Failure> {
     let names = runner_config::DEFAULT_NAMES.into_iter();
     let found = names
         .map(PathBuf::from)
@@ -77,7 +77,7 @@ fn default(setting: &Setting) -> Result<PathBuf, Failure> {
     })
 }
 
-fn look(named: &Path, setting: &Setting) -> Result<Found, Failure> {
+fn look(named: &Path, setting: &CommandContext) -> Result<MigrationReport, Failure> {
     let path = setting.cwd.join(named);
     let path = if path.is_dir() {
         default_of(&path)?
@@ -96,7 +96,7 @@ fn look(named: &Path, setting: &Setting) -> Result<Found, Failure> {
         let at = at.map(|(_, at)| at.clone()).unwrap_or_default();
         (difference, at)
     });
-    Ok(Found {
+    Ok(MigrationReport {
         config: named.display().to_string(),
         met: met.collect(),
         general: rest.into_iter().filter(|it| it.is_general).collect(),
@@ -137,7 +137,7 @@ fn read(path: &Path) -> Result<Option<Value>, Failure> {
 }
 
 /// Variables of promptfoo's that are set and that nothing here reads.
-fn unread(setting: &Setting) -> Vec<String> {
+fn unread(setting: &CommandContext) -> Vec<String> {
     let ours = crate::environment::VARIABLES.iter();
     let ours = ours.filter_map(|it| it.name.strip_prefix("RUNNER_"));
     let of_configs = runner_config::VARIABLES.iter().map(|it| it.name);
@@ -151,13 +151,13 @@ fn unread(setting: &Setting) -> Vec<String> {
 }
 
 /// What `config check` says against it.
-fn refused(named: &Path, setting: &Setting) -> Option<Failure> {
+fn refused(named: &Path, setting: &CommandContext) -> Option<Failure> {
     let line = ["eval".into(), "-c".into(), named.as_os_str().to_owned()];
     let eval = arguments::parse_eval(line.into_iter())?;
     eval::check(&eval, setting).err()
 }
 
-fn as_json(found: &Found) -> Value {
+fn as_json(found: &MigrationReport) -> Value {
     let one = |difference: &Difference| {
         json!({
             "what": difference.what, "promptfoo": difference.there, "runner": difference.here,
@@ -178,7 +178,7 @@ fn as_json(found: &Found) -> Value {
     })
 }
 
-fn told(found: &Found, all: bool) -> String {
+fn told(found: &MigrationReport, all: bool) -> String {
     let mut text = String::new();
     // Writing to a string can't fail.
     let name = visible::line(&found.config);

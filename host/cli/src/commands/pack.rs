@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use runner_sandbox::{Packing, pack};
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::Pack;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use crate::figures;
 use crate::stdout;
 
 /// Writes the program; says how large what is in it.
-pub(super) fn run(arguments: Pack, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: Pack, setting: &CommandContext) -> Result<u8, Failure> {
     let in_cwd = |path| setting.cwd.join(path);
     let program = in_cwd(arguments.program);
     let components: Vec<_> = arguments.components.into_iter().map(in_cwd).collect();

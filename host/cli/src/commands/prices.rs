@@ -8,10 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use runner_config::plan::PriceList;
-use runner_files::{Readers, Replacement};
+use runner_files::{ReadAccess, Replacement};
 use serde_json::json;
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::Prices;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -23,14 +23,14 @@ use crate::visible;
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Carries out `runner prices …`.
-pub(super) fn run(arguments: &Prices, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Prices, setting: &CommandContext) -> Result<u8, Failure> {
     let kept = setting.home.prices();
     let (told, said, as_json) = match arguments {
         Prices::Import { file, json } => {
             let list = imported(&setting.cwd.join(file))?;
             setting.home.make()?;
             let bytes = serde_json::to_vec(&list).map_err(anyhow::Error::new)?;
-            Replacement::of(&kept, Readers::Owner, &bytes).map_err(|error| {
+            Replacement::of(&kept, ReadAccess::Owner, &bytes).map_err(|error| {
                 Failure::usage(format!("{} can't be written: {error}", kept.display()))
             })?;
             let count = figures::counted(list.len() as u64, "price", "prices");
@@ -78,7 +78,7 @@ fn imported(path: &Path) -> Result<PriceList, Failure> {
 ///
 /// # Errors
 /// When it can't be read: a run without the prices that somebody imported would say other costs.
-pub(super) fn kept(setting: &Setting) -> Result<Arc<PriceList>, Failure> {
+pub(super) fn kept(setting: &CommandContext) -> Result<Arc<PriceList>, Failure> {
     let path = setting.home.prices();
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::Setting;
+use super::CommandContext;
 use super::trial::known;
 use crate::arguments::{Language, New, PluginKind};
 use crate::exit::SUCCESS;
@@ -22,7 +22,7 @@ use crate::visible;
 const TEMPLATES: &[(&str, &str, &str)] = &include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 /// Makes the folder and says what to do next.
-pub(super) fn run(arguments: &New, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &New, setting: &CommandContext) -> Result<u8, Failure> {
     let New {
         name,
         lang,

@@ -8,7 +8,7 @@ use runner_eval::summary::{ColumnHead, Tally};
 use runner_store::RunState;
 use serde_json::{Map, Value, json};
 
-use super::Setting;
+use super::CommandContext;
 use super::list::when;
 use crate::arguments::Show;
 use crate::detail;
@@ -28,7 +28,7 @@ use crate::visible;
 const NAME_CHARS: usize = 120;
 
 /// Shows a run.
-pub(super) fn run(arguments: &Show, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Show, setting: &CommandContext) -> Result<u8, Failure> {
     let Some(store) = setting.existing_store()? else {
         return Err(stored::unfound(runner_store::StoreError::NoRuns));
     };

@@ -11,8 +11,8 @@ use runner_gateway::Exchanges;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Setting;
-use super::eval::{Named, single};
+use super::CommandContext;
+use super::eval::{ImpliedConsent, single};
 use crate::failure::Failure;
 
 mod outcome;
@@ -69,9 +69,9 @@ impl Trial {
         &self,
         (subject, file): (&Subject, Option<&Path>),
         exchanges: Exchanges,
-        setting: &Setting,
+        setting: &CommandContext,
     ) -> Result<Outcome, Failure> {
-        let named = Named {
+        let named = ImpliedConsent {
             component: subject.file.as_deref(),
             grants: &subject.grants(),
         };

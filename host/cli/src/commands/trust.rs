@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use runner_eval::trust::Author;
 use serde_json::{Value, json};
 
-use super::{Setting, eval};
+use super::{CommandContext, eval};
 use crate::arguments::Trust;
 use crate::consent::{Entry, Folders, canonical, of_folder};
 use crate::exit::SUCCESS;
@@ -18,7 +18,7 @@ use crate::stdout;
 use crate::visible;
 
 /// Asks, shows, lists or forgets.
-pub(super) fn run(arguments: Trust, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: Trust, setting: &CommandContext) -> Result<u8, Failure> {
     let mut inputs = arguments.inputs;
     inputs.config.splice(0..0, arguments.paths);
     if arguments.list {
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: Trust, setting: &Setting) -> Result<u8, Failure> {
 
 /// Forgets what was agreed to for the folders of these paths, or for this folder; nothing if one
 /// of them means none.
-fn revoke(paths: &[PathBuf], setting: &Setting) -> Result<u8, Failure> {
+fn revoke(paths: &[PathBuf], setting: &CommandContext) -> Result<u8, Failure> {
     let all = setting.remembered.all()?;
     let folders = if paths.is_empty() {
         BTreeSet::from([canonical(&setting.cwd)])

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use runner_view::{Viewer, ViewerError};
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::View;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 };
 
 /// Serves until Ctrl-C.
-pub(super) fn run(arguments: &View, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &View, setting: &CommandContext) -> Result<u8, Failure> {
     let viewer = Viewer::bind(setting.store()?, arguments.port).map_err(unbound)?;
     let address = viewer.address();
     stdout::print(&format!("{address}\n"))?;
@@ -52,7 +52,7 @@ fn unbound(error: ViewerError) -> Failure {
 /// Asks another program to open the address, and says whether there was one; where there is none, the user
 /// does it. The address is on that program's command line for a moment, and worth nothing once the browser
 /// has used it.
-fn open(address: &str, setting: &Setting) -> bool {
+fn open(address: &str, setting: &CommandContext) -> bool {
     let path = setting.environment.get("PATH").unwrap_or_default();
     let Some(opener) = runner_process::find(Path::new(OPENER), OsStr::new(path)) else {
         return false;

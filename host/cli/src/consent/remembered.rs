@@ -15,8 +15,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use runner_eval::trust::{Agreed, Need};
-use runner_files::{Folder, Readers, Replacement, make_private};
+use runner_eval::trust::{Need, TrustAgreement};
+use runner_files::{Folder, ReadAccess, Replacement, make_private};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ pub(crate) struct Entry {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) with: BTreeSet<PathBuf>,
     /// To what.
-    pub(crate) agreed: Agreed,
+    pub(crate) agreed: TrustAgreement,
 }
 
 impl Book {
@@ -111,7 +111,10 @@ impl Remembered {
     ///
     /// # Errors
     /// As [`Self::all`].
-    pub(crate) fn of(&self, folders: &BTreeSet<PathBuf>) -> Result<BTreeSet<Agreed>, Failure> {
+    pub(crate) fn of(
+        &self,
+        folders: &BTreeSet<PathBuf>,
+    ) -> Result<BTreeSet<TrustAgreement>, Failure> {
         let (first, with) = key(folders);
         let entries = self.all()?.remove(&first).into_iter().flatten();
         let entries = entries.filter(|entry| entry.with == with);
@@ -164,7 +167,7 @@ impl Remembered {
         let (folder, name) = self.folder().with_context(cannot)?;
         let lock = self.0.with_extension("lock");
         let lock = lock.file_name().unwrap_or_default();
-        let lock = folder.open_or_create(lock, Readers::Owner);
+        let lock = folder.open_or_create(lock, ReadAccess::Owner);
         let lock = lock.with_context(cannot)?;
         lock.lock().with_context(cannot)?;
         let mut folders = self.all()?;
@@ -173,7 +176,7 @@ impl Remembered {
         let text = serde_json::to_string_pretty(&Book { version, folders });
         let text = text.with_context(cannot)?;
         let replace = || {
-            let mut new = Replacement::begin(folder, &name, Readers::Owner)?;
+            let mut new = Replacement::begin(folder, &name, ReadAccess::Owner)?;
             new.write_all(text.as_bytes())?;
             new.commit()
         };
@@ -233,7 +236,7 @@ pub(crate) fn canonical(folder: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use runner_config::plan::Position;
-    use runner_config::{Origin, TrustRequest, TrustSubject};
+    use runner_config::{TextOrigin, TrustRequest, TrustSubject};
     use tempfile::TempDir;
 
     use super::*;
@@ -245,7 +248,7 @@ mod tests {
                     name: name.to_owned(),
                     to: "https://a.example".to_owned(),
                 },
-                origin: Origin::Config,
+                origin: TextOrigin::Config,
                 at: Position::default(),
             },
             not_granted: None,

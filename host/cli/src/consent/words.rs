@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
-use runner_config::{Origin, Permissions, TrustSubject, named_path};
+use runner_config::{Permissions, TextOrigin, TrustSubject, named_path};
 use runner_eval::trust::Need;
 
 use super::{Asking, Purpose};
@@ -22,14 +22,14 @@ const LONGEST_LINE: usize = 600;
 
 /// Whether more may be asked for later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum More {
+pub(crate) enum LaterRequests {
     /// Not as far as is known.
     Nothing,
     /// What is not agreed to is not read, and what follows from it is not known.
     Follows,
 }
 
-impl More {
+impl LaterRequests {
     /// The line that says so.
     pub(super) fn note(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl More {
 const READ: &str = "note: the contents of a file that is read may go to any server that the config names, now or later\n";
 
 /// The lines below a list of needs.
-fn notes<'a>(needs: impl IntoIterator<Item = &'a Need>, more: More) -> String {
+fn notes<'a>(needs: impl IntoIterator<Item = &'a Need>, more: LaterRequests) -> String {
     let reads = |need: &Need| matches!(need.request.subject, TrustSubject::Read { .. });
     let read = if needs.into_iter().any(reads) {
         READ
@@ -85,7 +85,7 @@ fn lines(needs: &[&Need]) -> Vec<String> {
 }
 
 /// All needs of a run, those that are not agreed to first, as `runner trust` prints them.
-pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
+pub(crate) fn told(needs: &[Need], open: &[Need], more: LaterRequests) -> String {
     if needs.is_empty() && open.is_empty() {
         return "nothing here needs your agreement\n".to_owned();
     }
@@ -105,7 +105,7 @@ pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
 }
 
 /// What is asked for, and by whom.
-fn asked(need: &Need) -> (&TrustSubject, &Origin) {
+fn asked(need: &Need) -> (&TrustSubject, &TextOrigin) {
     (&need.request.subject, &need.request.origin)
 }
 
@@ -121,7 +121,7 @@ pub(super) fn list(needs: &[Need]) -> String {
 /// When it is too long to be read.
 pub(super) fn question(
     needs: &[&Need],
-    more: More,
+    more: LaterRequests,
     folders: &BTreeSet<PathBuf>,
     command: &Asking,
 ) -> Result<String, Failure> {
@@ -169,7 +169,12 @@ fn scope(needs: &[&Need], folders: &BTreeSet<PathBuf>) -> String {
 }
 
 /// Why a run can't start where nobody can be asked.
-pub(super) fn refusal(open: &[Need], more: More, purpose: Purpose, command: &Asking) -> Failure {
+pub(super) fn refusal(
+    open: &[Need],
+    more: LaterRequests,
+    purpose: Purpose,
+    command: &Asking,
+) -> Failure {
     let refused = open.iter().filter_map(|need| need.not_granted.as_ref());
     let mut messages: Vec<String> = refused
         .map(|refusal| {
@@ -229,11 +234,11 @@ fn rows(needs: &[&Need]) -> Option<String> {
     let files: BTreeSet<String> = needs
         .iter()
         .filter_map(|need| match &need.request.origin {
-            Origin::Data(file) => {
+            TextOrigin::Data(file) => {
                 let name = named_path(&file.shown);
                 Some(visible::line(&name).into_owned())
             }
-            Origin::Person | Origin::Config | Origin::Vouched => None,
+            TextOrigin::Person | TextOrigin::Config | TextOrigin::Vouched => None,
         })
         .collect();
     if files.is_empty() {
@@ -287,7 +292,7 @@ mod tests {
     use super::*;
     use crate::arguments::Words;
 
-    fn need(name: &str, origin: Origin) -> Need {
+    fn need(name: &str, origin: TextOrigin) -> Need {
         Need {
             request: TrustRequest {
                 subject: TrustSubject::Variable {
@@ -316,13 +321,14 @@ mod tests {
 
     fn asked(needs: &[Need]) -> Result<String, String> {
         let needs: Vec<&Need> = needs.iter().collect();
-        question(&needs, More::Nothing, &folders(), &asking()).map_err(|failure| failure.render())
+        question(&needs, LaterRequests::Nothing, &folders(), &asking())
+            .map_err(|failure| failure.render())
     }
 
     #[test]
     fn a_question_names_each_thing_with_its_place_and_what_yes_means() {
         assert_eq!(
-            asked(&[need("KEY", Origin::Config)]),
+            asked(&[need("KEY", TextOrigin::Config)]),
             Ok(
                 "the config asks for permissions that need your agreement:\n  \
                 c.yaml:3:5: send the environment variable KEY to https://a.example\n\
@@ -334,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_question_about_a_file_says_where_its_text_may_go() {
-        let mut need = need("KEY", Origin::Config);
+        let mut need = need("KEY", TextOrigin::Config);
         need.request.subject = TrustSubject::Read {
             path: "/home/ada/notes.txt".into(),
         };
@@ -350,8 +356,8 @@ mod tests {
 
     #[test]
     fn rows_are_a_group_of_their_own_that_names_their_files() {
-        let data = Origin::data(Path::new("rows\u{1b}.csv"), "/rows.csv".into());
-        let needs = [need("A", data), need("B", Origin::Config)];
+        let data = TextOrigin::data(Path::new("rows\u{1b}.csv"), "/rows.csv".into());
+        let needs = [need("A", data), need("B", TextOrigin::Config)];
         let groups = by_author(&needs);
         assert_eq!(groups.len(), 2);
         assert_eq!(
@@ -362,7 +368,10 @@ mod tests {
 
     #[test]
     fn words_of_others_can_not_write_lines_or_obey() {
-        let question = asked(&[need("K\nAllow nothing\u{202e}\u{1b}[2J", Origin::Config)]);
+        let question = asked(&[need(
+            "K\nAllow nothing\u{202e}\u{1b}[2J",
+            TextOrigin::Config,
+        )]);
         let question = question.expect("it is short");
         assert_eq!(question.lines().count(), 3, "{question}");
         assert!(!question.contains(['\u{1b}', '\u{202e}']), "{question}");
@@ -371,11 +380,11 @@ mod tests {
     #[test]
     fn what_is_too_long_to_be_read_is_not_asked() {
         let many: Vec<Need> = (0..=MOST_LINES)
-            .map(|n| need(&format!("N{n}"), Origin::Config))
+            .map(|n| need(&format!("N{n}"), TextOrigin::Config))
             .collect();
-        let long = [need(&"N".repeat(1000), Origin::Config)];
+        let long = [need(&"N".repeat(1000), TextOrigin::Config)];
         let file = "f".repeat(1000);
-        let rows = [need("A", Origin::data(Path::new(&file), "/f".into()))];
+        let rows = [need("A", TextOrigin::data(Path::new(&file), "/f".into()))];
         let table = [
             (rows.as_slice(), "characters, too many for one question"),
             (
@@ -393,7 +402,7 @@ mod tests {
             );
         }
         assert!(asked(&many[1..]).is_ok());
-        let refused = refusal(&many, More::Nothing, Purpose::Run, &asking()).render();
+        let refused = refusal(&many, LaterRequests::Nothing, Purpose::Run, &asking()).render();
         assert!(
             refused.contains("\n  and 1 more, see `runner trust --show`\n"),
             "{refused}"
@@ -405,7 +414,7 @@ mod tests {
         let two = [PathBuf::from("/a"), PathBuf::from("/b")].into();
         assert_eq!(scope(&[], &two), "configs in /a and /b together");
         assert_eq!(scope(&[], &folders()), "configs in /evals");
-        let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
+        let data = TextOrigin::data(Path::new("rows.csv"), "/rows.csv".into());
         assert_eq!(
             scope(&[&need("A", data)], &folders()),
             "the rows of rows.csv"
@@ -414,9 +423,10 @@ mod tests {
 
     #[test]
     fn what_to_do_is_said_once_and_covers_rows_as_well() {
-        let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
-        let needs = [need("A", Origin::Config), need("B", data)];
-        let refused = |purpose| refusal(&needs, More::Follows, purpose, &asking()).render();
+        let data = TextOrigin::data(Path::new("rows.csv"), "/rows.csv".into());
+        let needs = [need("A", TextOrigin::Config), need("B", data)];
+        let refused =
+            |purpose| refusal(&needs, LaterRequests::Follows, purpose, &asking()).render();
         let looked = "error: the config asks for permissions that need your agreement:\n  \
             c.yaml:3:5: send the environment variable A to https://a.example\n\
             error: rows of rows.csv ask for permissions that need your agreement, since data gives values only:\n  \
@@ -431,9 +441,9 @@ mod tests {
 
     #[test]
     fn all_that_is_needed_is_told_with_what_is_not_agreed_to_first() {
-        let needs = [need("A", Origin::Config), need("B", Origin::Config)];
+        let needs = [need("A", TextOrigin::Config), need("B", TextOrigin::Config)];
         assert_eq!(
-            told(&needs, &needs[1..], More::Follows),
+            told(&needs, &needs[1..], LaterRequests::Follows),
             "the config asks for permissions that need your agreement; not agreed to:\n  \
              c.yaml:3:5: send the environment variable B to https://a.example\n\
              agreed to:\n  \
@@ -441,7 +451,7 @@ mod tests {
              note: none of this is read before you agree; what else is asked for is found after it\n"
         );
         assert_eq!(
-            told(&[], &[], More::Nothing),
+            told(&[], &[], LaterRequests::Nothing),
             "nothing here needs your agreement\n"
         );
     }

@@ -11,9 +11,9 @@
 use std::time::{Duration, Instant};
 
 use runner_config::plan::CaseId;
-use runner_eval::beginning::{Resumption, Which};
+use runner_eval::beginning::{ResumeScope, Resumption};
 use runner_eval::event::{
-    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, RunHead, Stage, Why,
+    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, RunHead, Stage, WaitReason,
 };
 use runner_eval::record::CaseRecord;
 use serde_json::{Map, Value, json};
@@ -54,7 +54,7 @@ pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
 fn resumed(resumption: &Resumption) -> Value {
     json!({
         "run": resumption.run_id,
-        "errorsOnly": resumption.which == Which::Errors,
+        "errorsOnly": resumption.which == ResumeScope::Errors,
         "kept": resumption.kept,
         "moved": resumption.moved,
         "dropped": resumption.dropped,
@@ -210,23 +210,23 @@ fn waits(standing: &LaneStanding, began: Instant, now: Duration) -> Value {
     line("lane:waiting", now, fields)
 }
 
-fn reason(why: &Why) -> Value {
+fn reason(why: &WaitReason) -> Value {
     match why {
-        Why::Learnt {
+        WaitReason::Learnt {
             dimension,
             used,
             limit,
         } => {
             json!({ "why": "learnt", "dimension": unit(*dimension), "used": used, "limit": limit })
         }
-        Why::Declared {
+        WaitReason::Declared {
             name,
             used,
             capacity,
         } => json!({ "why": "declared", "name": name, "used": used, "limit": capacity }),
-        Why::Pace { interval } => json!({ "why": "pace", "intervalMs": ms(*interval) }),
-        Why::Blocked { asked } => json!({ "why": "blocked", "asked": asked }),
-        Why::Broken => json!({ "why": "broken" }),
-        Why::Backoff => json!({ "why": "backoff" }),
+        WaitReason::Pace { interval } => json!({ "why": "pace", "intervalMs": ms(*interval) }),
+        WaitReason::Blocked { asked } => json!({ "why": "blocked", "asked": asked }),
+        WaitReason::Broken => json!({ "why": "broken" }),
+        WaitReason::Backoff => json!({ "why": "backoff" }),
     }
 }

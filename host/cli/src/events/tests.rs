@@ -3,10 +3,11 @@
 use std::fs;
 use std::time::Duration;
 
-use runner_config::Origin;
+use runner_config::TextOrigin;
 use runner_config::plan::{CaseId, OutputPath};
 use runner_eval::event::{
-    Dimension, LaneEvent, LaneNotice, LaneStanding, LaneTime, LaneWait, LogLine, RunHead, Why,
+    Dimension, LaneEvent, LaneNotice, LaneStanding, LaneTime, LaneWait, LogLine, RunHead,
+    WaitReason,
 };
 use runner_eval::record::Outcome;
 use runner_eval::summary::ColumnHead;
@@ -40,7 +41,7 @@ fn started() -> Event {
     }))
 }
 
-fn waiting(why: Option<Why>, until: Option<Instant>) -> Event {
+fn waiting(why: Option<WaitReason>, until: Option<Instant>) -> Event {
     Event::LaneWaits(LaneStanding {
         lane: "api.example.com/m".into(),
         wait: why.map(|why| LaneWait { why, until: None }),
@@ -181,12 +182,12 @@ fn what_becomes_of_a_lane_has_its_published_name_and_figures() {
 fn what_a_lane_waits_for_is_told_with_its_end() {
     let began = Instant::now();
     let until = Some(began + Duration::from_secs(4));
-    let declared = Why::Declared {
+    let declared = WaitReason::Declared {
         name: "account requests".to_owned(),
         used: 60,
         capacity: 60,
     };
-    let learnt = Why::Learnt {
+    let learnt = WaitReason::Learnt {
         dimension: Dimension::Tokens,
         used: 58,
         limit: 60,
@@ -202,15 +203,15 @@ fn what_a_lane_waits_for_is_told_with_its_end() {
             json!({ "why": "declared", "name": "account requests", "used": 60, "limit": 60 }),
         ),
         (
-            Some(Why::Pace { interval }),
+            Some(WaitReason::Pace { interval }),
             json!({ "why": "pace", "intervalMs": 102.0 }),
         ),
         (
-            Some(Why::Blocked { asked: true }),
+            Some(WaitReason::Blocked { asked: true }),
             json!({ "why": "blocked", "asked": true }),
         ),
-        (Some(Why::Broken), json!({ "why": "broken" })),
-        (Some(Why::Backoff), json!({ "why": "backoff" })),
+        (Some(WaitReason::Broken), json!({ "why": "broken" })),
+        (Some(WaitReason::Backoff), json!({ "why": "backoff" })),
     ];
     for (why, mut expected) in table {
         for (key, value) in [
@@ -228,7 +229,7 @@ fn what_a_lane_waits_for_is_told_with_its_end() {
         json!({ "at": 1500.0, "event": "lane:free", "lane": "api.example.com/m" })
     );
     assert_eq!(
-        told(&waiting(Some(Why::Broken), None), began),
+        told(&waiting(Some(WaitReason::Broken), None), began),
         json!({ "at": 1500.0, "event": "lane:waiting", "lane": "api.example.com/m", "why": "broken" })
     );
 }
@@ -297,8 +298,11 @@ fn a_place_that_cannot_be_written_is_refused_before_the_run() -> anyhow::Result<
         assert_eq!((failure.render(), failure.code()), (message, USAGE));
     }
     let results = folder.path().join("out.jsonl");
-    let outputs = Output::prepare(&[OutputPath::new(results.clone(), Origin::Person)], false)
-        .expect("it can be written");
+    let outputs = Output::prepare(
+        &[OutputPath::new(results.clone(), TextOrigin::Person)],
+        false,
+    )
+    .expect("it can be written");
     let both = EventsFile::prepare(Some(&results), &outputs, &Talk::new(false));
     let failure = both.err().expect("one file can't be both");
     assert!(failure.render().contains("both results and events"));

@@ -169,7 +169,7 @@ impl Suite {
             out,
             "<testsuite id=\"{idx}\" name=\"{name}\" {counts} timestamp=\"{begun}\">"
         )?;
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         for test_idx in &self.tests {
             let record = record(texts, *test_idx, idx)?;
             out.write_all(self.case(&names.of(&record), &record, run).as_bytes())?;
@@ -296,12 +296,12 @@ fn failed_types(record: &CaseRecord) -> String {
 
 /// Names of the tests of one suite, none twice.
 #[derive(Debug, Default)]
-struct Names {
+struct UniqueNames {
     /// How often each name came, by its hash: a name may be long, and there may be a million.
     given: HashMap<u64, u32>,
 }
 
-impl Names {
+impl UniqueNames {
     fn of(&mut self, record: &CaseRecord) -> String {
         let name = name(record);
         let mut hasher = DefaultHasher::new();
@@ -374,7 +374,7 @@ mod tests {
 
     #[test]
     fn names_tell_cases_apart_and_outlive_their_numbers() {
-        let mut names = Names::default();
+        let mut names = UniqueNames::default();
         let mut first = record(0, 0, Outcome::Passed, "yes");
         first.test_case["description"] = "Greets".into();
         let mut again = first.clone();

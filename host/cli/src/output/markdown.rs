@@ -37,7 +37,7 @@ const NAME_CHARS: usize = 120;
 
 /// What an earlier run says of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Against {
+pub(crate) struct RegressionSummary {
     /// The earlier run.
     pub(crate) run_id: String,
     /// Cases that are in both runs.
@@ -200,8 +200,8 @@ fn held(text: &mut String, run: &Run<'_>) {
 }
 
 /// What got worse, and better.
-fn compared(text: &mut String, against: &Against) {
-    let Against {
+fn compared(text: &mut String, against: &RegressionSummary) {
+    let RegressionSummary {
         cases,
         broke,
         flaky,

@@ -9,9 +9,9 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 
-use runner_config::Origin;
+use runner_config::TextOrigin;
 use runner_config::plan::OutputPath;
-use runner_files::{Folder, Readers};
+use runner_files::{Folder, ReadAccess};
 
 use super::Format;
 use super::known::holds_results;
@@ -39,7 +39,7 @@ impl Place {
             folder: Folder::make(folder)?,
             name: name.to_owned(),
         };
-        if path.origin != Origin::Person
+        if path.origin != TextOrigin::Person
             && let Some(file) = place.folder.open(&place.name)?
             && !holds_results(&file, format)?
         {
@@ -53,7 +53,7 @@ impl Place {
     /// # Errors
     /// When it can't be opened or made.
     pub(super) fn emptied(&self) -> io::Result<File> {
-        let file = self.folder.open_or_create(&self.name, Readers::Usual)?;
+        let file = self.folder.open_or_create(&self.name, ReadAccess::Usual)?;
         file.set_len(0)?;
         Ok(file)
     }

@@ -27,12 +27,12 @@ mod read_by_people;
 
 /// A path that a person named.
 fn named(path: PathBuf) -> OutputPath {
-    OutputPath::new(path, Origin::Person)
+    OutputPath::new(path, TextOrigin::Person)
 }
 
-struct Kept(Vec<CaseRecord>);
+struct TempStore(Vec<CaseRecord>);
 
-impl Records for Kept {
+impl Records for TempStore {
     fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
         Ok(Box::new(
             self.0
@@ -63,7 +63,7 @@ fn place(record: &CaseRecord) -> CaseId {
 }
 
 /// Fails after the first record.
-struct Broken(Kept);
+struct Broken(TempStore);
 
 impl Records for Broken {
     fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
@@ -84,13 +84,13 @@ impl Records for Broken {
     }
 }
 
-fn kept() -> Kept {
+fn kept() -> TempStore {
     let mut first = record(0, 0, Outcome::Passed, "yes, \"indeed\"");
     first.test_case["description"] = json!("greets");
     first.named_scores.insert("tone".to_owned(), json!(0.5));
     let mut second = record(0, 1, Outcome::Failed, "no\nnever");
     second.test_case["description"] = json!("greets");
-    Kept(vec![first, second, record(1, 0, Outcome::Error, "refused")])
+    TempStore(vec![first, second, record(1, 0, Outcome::Error, "refused")])
 }
 
 fn summary(records: &[CaseRecord]) -> Summary {
@@ -230,9 +230,9 @@ fn json_has_the_version_3_shape() -> anyhow::Result<()> {
 
 #[test]
 fn a_run_without_rows_is_still_a_document() -> anyhow::Result<()> {
-    let document: Value = serde_json::from_str(&written("out.json", &Kept(Vec::new()))?)?;
+    let document: Value = serde_json::from_str(&written("out.json", &TempStore(Vec::new()))?)?;
     assert_eq!(document["results"]["results"], json!([]));
-    assert_eq!(written("out.jsonl", &Kept(Vec::new()))?, "");
+    assert_eq!(written("out.jsonl", &TempStore(Vec::new()))?, "");
     Ok(())
 }
 

@@ -103,7 +103,7 @@ fn lanes(waiting: &Waiting, now: Instant) -> String {
 
 #[cfg(test)]
 mod tests {
-    use runner_eval::event::{LaneStanding, LaneWait, Why};
+    use runner_eval::event::{LaneStanding, LaneWait, WaitReason};
 
     use super::*;
 
@@ -115,7 +115,7 @@ mod tests {
         let mut standing = LaneStanding {
             lane: "api.example.com".into(),
             wait: Some(LaneWait {
-                why: Why::Blocked { asked: true },
+                why: WaitReason::Blocked { asked: true },
                 until: None,
             }),
             until: Some(now + Duration::from_secs(12)),

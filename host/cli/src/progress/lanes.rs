@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use runner_eval::event::{Dimension, LaneStanding, Why};
+use runner_eval::event::{Dimension, LaneStanding, WaitReason};
 
 use crate::figures;
 use crate::visible;
@@ -40,7 +40,7 @@ pub(super) struct Waiting {
 
 #[derive(Debug)]
 struct Wait {
-    why: Why,
+    why: WaitReason,
     until: Option<Instant>,
 }
 
@@ -107,7 +107,7 @@ impl Waiting {
 
 /// Why a lane waits and for how long still. `left` is `None` where nobody knows, and when the
 /// time has passed and the next word of the lane is on its way.
-fn reason(why: &Why, left: Option<Duration>) -> String {
+fn reason(why: &WaitReason, left: Option<Duration>) -> String {
     let then = |before: &str, after: &str| {
         left.map_or_else(String::new, |left| {
             format!("{before}{}{after}", still(left))
@@ -115,7 +115,7 @@ fn reason(why: &Why, left: Option<Duration>) -> String {
     };
     let count = figures::count;
     match why {
-        Why::Learnt {
+        WaitReason::Learnt {
             dimension,
             used,
             limit,
@@ -123,7 +123,7 @@ fn reason(why: &Why, left: Option<Duration>) -> String {
             let (used, limit, unit) = (count(*used), count(*limit), unit(*dimension));
             format!("{used} of {limit} {unit} used{}", then(", next in ", ""))
         }
-        Why::Declared {
+        WaitReason::Declared {
             name,
             used,
             capacity,
@@ -136,15 +136,15 @@ fn reason(why: &Why, left: Option<Duration>) -> String {
                 then(", next in ", "")
             )
         }
-        Why::Pace { interval } => pace(*interval),
-        Why::Blocked { asked: true } => {
+        WaitReason::Pace { interval } => pace(*interval),
+        WaitReason::Blocked { asked: true } => {
             format!("blocked by the server{}", then(" for ", " more"))
         }
-        Why::Blocked { asked: false } => {
+        WaitReason::Blocked { asked: false } => {
             format!("refused by the server, probing{}", then(" in ", ""))
         }
-        Why::Broken => format!("server fails; probing{}", then(" in ", "")),
-        Why::Backoff => format!("retrying{}", then(" in ", "")),
+        WaitReason::Broken => format!("server fails; probing{}", then(" in ", "")),
+        WaitReason::Backoff => format!("retrying{}", then(" in ", "")),
     }
 }
 
@@ -186,7 +186,7 @@ mod tests {
 
     const LANE: &str = "api.openai.com/gpt-4o";
 
-    fn standing(lane: &str, why: Option<Why>, until: Option<Instant>) -> LaneStanding {
+    fn standing(lane: &str, why: Option<WaitReason>, until: Option<Instant>) -> LaneStanding {
         LaneStanding {
             lane: Arc::from(lane),
             wait: why.map(|why| LaneWait { why, until: None }),
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    fn requests() -> Why {
-        Why::Learnt {
+    fn requests() -> WaitReason {
+        WaitReason::Learnt {
             dimension: Dimension::Requests,
             used: 58,
             limit: 60,
@@ -204,17 +204,17 @@ mod tests {
 
     #[test]
     fn every_reason_says_why_and_for_how_long() {
-        let declared = Why::Declared {
+        let declared = WaitReason::Declared {
             name: "account tokens".to_owned(),
             used: 89_500,
             capacity: 90_000,
         };
-        let tokens = Why::Learnt {
+        let tokens = WaitReason::Learnt {
             dimension: Dimension::TokensPerMonth,
             used: 1_000,
             limit: 1_000,
         };
-        let pace = |micros| Why::Pace {
+        let pace = |micros| WaitReason::Pace {
             interval: Duration::from_micros(micros),
         };
         let table = [
@@ -238,19 +238,27 @@ mod tests {
             (pace(12_000_000), None, "pacing at one call in 12 s"),
             (pace(0), None, "pacing at 1000000000.0 calls/s"),
             (
-                Why::Blocked { asked: true },
+                WaitReason::Blocked { asked: true },
                 Some(12_300),
                 "blocked by the server for 12 s more",
             ),
-            (Why::Blocked { asked: true }, None, "blocked by the server"),
             (
-                Why::Blocked { asked: false },
+                WaitReason::Blocked { asked: true },
+                None,
+                "blocked by the server",
+            ),
+            (
+                WaitReason::Blocked { asked: false },
                 Some(4_000),
                 "refused by the server, probing in 4.0 s",
             ),
-            (Why::Broken, Some(4_000), "server fails; probing in 4.0 s"),
-            (Why::Broken, None, "server fails; probing"),
-            (Why::Backoff, Some(2_100), "retrying in 2.1 s"),
+            (
+                WaitReason::Broken,
+                Some(4_000),
+                "server fails; probing in 4.0 s",
+            ),
+            (WaitReason::Broken, None, "server fails; probing"),
+            (WaitReason::Backoff, Some(2_100), "retrying in 2.1 s"),
         ];
         for (why, ms, expected) in table {
             assert_eq!(reason(&why, ms.map(Duration::from_millis)), expected);
@@ -262,7 +270,11 @@ mod tests {
         let now = Instant::now();
         let mut waiting = Waiting::default();
         let until = Some(now + Duration::from_secs(12));
-        waiting.on_standing(&standing(LANE, Some(Why::Blocked { asked: true }), until));
+        waiting.on_standing(&standing(
+            LANE,
+            Some(WaitReason::Blocked { asked: true }),
+            until,
+        ));
         let says = |ms| waiting.says(now + Duration::from_millis(ms), LINE_CHARS);
         let table = [
             (
@@ -284,7 +296,7 @@ mod tests {
     #[test]
     fn a_long_wait_is_told_once_for_each_lane() {
         let now = Instant::now();
-        let blocked = || Some(Why::Blocked { asked: true });
+        let blocked = || Some(WaitReason::Blocked { asked: true });
         let until = |seconds| Some(now + Duration::from_secs(seconds));
         let mut waiting = Waiting::default();
         let mut told = |lane, why, until| waiting.long_wait(&standing(lane, why, until), now);
@@ -309,7 +321,7 @@ mod tests {
         assert!(!waiting.ever());
         waiting.on_standing(&standing("short", Some(requests()), until(1)));
         waiting.on_standing(&standing("long", Some(requests()), until(5)));
-        waiting.on_standing(&standing("unknown", Some(Why::Broken), None));
+        waiting.on_standing(&standing("unknown", Some(WaitReason::Broken), None));
         let says = |waiting: &Waiting| waiting.says(now, LINE_CHARS);
         assert_eq!(
             says(&waiting).as_deref(),
@@ -337,7 +349,7 @@ mod tests {
             waiting.says(now, LINE_CHARS).as_deref(),
             Some("my-company-resource…t-4o-mini-2024-07-18: 58 of 60 requests used, next in 1.2 s")
         );
-        let endless = Why::Declared {
+        let endless = WaitReason::Declared {
             name: "a name that somebody has chosen for a limit".to_owned(),
             used: u64::MAX,
             capacity: u64::MAX,

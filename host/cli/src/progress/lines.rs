@@ -141,7 +141,7 @@ impl Drop for Lines {
 
 #[cfg(test)]
 mod tests {
-    use runner_eval::event::{LaneStanding, LaneWait, Why};
+    use runner_eval::event::{LaneStanding, LaneWait, WaitReason};
 
     use super::*;
 
@@ -216,7 +216,7 @@ mod tests {
         waiting.on_standing(&LaneStanding {
             lane: "api.example.com/m".into(),
             wait: Some(LaneWait {
-                why: Why::Broken,
+                why: WaitReason::Broken,
                 until: None,
             }),
             until: Some(now + Duration::from_secs(4)),

@@ -10,14 +10,14 @@ use crate::findings::tests::record;
 use crate::report::tests::lane;
 
 /// A database that goes with its folder.
-pub(crate) struct Kept {
+pub(crate) struct TempStore {
     pub(crate) store: Store,
     _folder: tempfile::TempDir,
 }
 
 const STARTED_AT_MS: i64 = 1_700_000_000_000;
 
-impl Kept {
+impl TempStore {
     /// Adds a run of `total` cases of which `records` ended.
     pub(crate) fn add(&self, id: &str, records: &[CaseRecord], total: u64) -> anyhow::Result<()> {
         let column = |i| json!({ "id": "p", "raw": "Hello {{name}}", "label": "Hello", "provider": format!("model-{i}"), "config": null });
@@ -48,10 +48,10 @@ impl Kept {
 }
 
 /// A database with one run, `run-1`.
-pub(crate) fn keep(records: &[CaseRecord], total: u64) -> anyhow::Result<Kept> {
+pub(crate) fn keep(records: &[CaseRecord], total: u64) -> anyhow::Result<TempStore> {
     let folder = tempfile::tempdir()?;
     let store = Store::open(&folder.path().join("runs.db"), OpenOptions::default())?;
-    let kept = Kept {
+    let kept = TempStore {
         store,
         _folder: folder,
     };
@@ -59,7 +59,7 @@ pub(crate) fn keep(records: &[CaseRecord], total: u64) -> anyhow::Result<Kept> {
     Ok(kept)
 }
 
-fn found(kept: &Kept, wanted: &str) -> StoredRun {
+fn found(kept: &TempStore, wanted: &str) -> StoredRun {
     StoredRun::find(kept.store.clone(), wanted)
         .map_err(|failure| failure.render())
         .expect("it is kept")

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::assertion_text::PROMPTFOO_TYPES;
-use super::code::{self, Use};
+use super::code::{self, CodePurpose};
 use super::judges::JudgeBook;
 use super::programs::program;
 use super::reading::Reading;
@@ -196,7 +196,7 @@ impl<'a> AssertionReader<'a> {
         let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
         let value_at = value.as_ref().map_or_else(|| entry.at(), Entry::at);
         let (script, loaded) = match &value {
-            Some(value) if by_code(value) => (code(value, Use::Assertion), None),
+            Some(value) if by_code(value) => (code(value, CodePurpose::Assertion), None),
             Some(value) => (None, self.value(value)),
             None => (None, None),
         };
@@ -214,10 +214,10 @@ impl<'a> AssertionReader<'a> {
             process,
             transform: entry
                 .get("transform")
-                .and_then(|it| code(&it, Use::Transform)),
+                .and_then(|it| code(&it, CodePurpose::Transform)),
             context_transform: entry
                 .get("contextTransform")
-                .and_then(|it| code(&it, Use::Transform)),
+                .and_then(|it| code(&it, CodePurpose::Transform)),
             weight: self.weight(entry),
             metric: self.metric(entry),
             config: entry

@@ -12,11 +12,11 @@
 use std::sync::Arc;
 
 use super::books::{GRADED, Inline, form_of};
-use super::process::{self, Brought, Settings};
+use super::process::{self, ProgramSource, Settings};
 use super::programs::program;
 use super::reading::{Reading, Runtime};
 use super::scan::{self, JAVASCRIPT, VariableNames};
-use crate::model::{Code, Origin, Position, Process, Script, TrustRequest, TrustSubject};
+use crate::model::{Code, Position, Process, Script, TextOrigin, TrustRequest, TrustSubject};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, real};
 use crate::template::is_plain;
@@ -29,7 +29,7 @@ mod package;
 use gathering::Gathering;
 use language::{languages, spoken};
 
-pub(crate) use convention::{Use, meant};
+pub(crate) use convention::{CodePurpose, meant};
 pub(crate) use package::is_package;
 
 /// Whether a text names a file that is a program of whatever language, or code in a package.
@@ -75,7 +75,7 @@ pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script
 pub(crate) fn graded(
     language: &str,
     text: &str,
-    (origin, at): (&Origin, &Position),
+    (origin, at): (&TextOrigin, &Position),
     reading: Reading<'_>,
 ) -> Option<Arc<Process>> {
     let process = inline(language, text, (origin, at), reading);
@@ -97,7 +97,7 @@ pub(crate) fn graded(
 fn inline(
     language: &str,
     text: &str,
-    (origin, at): (&Origin, &Position),
+    (origin, at): (&TextOrigin, &Position),
     reading: Reading<'_>,
 ) -> Option<Arc<Process>> {
     let settings = Settings::default();
@@ -112,7 +112,7 @@ fn inline(
     };
     let named = (origin, at);
     let variables = VariableNames::of(text);
-    let brought = Brought::code(engine, &variables);
+    let brought = ProgramSource::code(engine, &variables);
     let process = process::program(brought, &settings, named, reading);
     reading.code.place(code, Some((&process, reason)));
     Some(process)
@@ -145,7 +145,7 @@ fn outside(
 pub(crate) fn file(
     text: &str,
     at: &Position,
-    origin: &Origin,
+    origin: &TextOrigin,
     reading: Reading<'_>,
 ) -> Option<Arc<Script>> {
     file_with(text, at, origin, reading, &Settings::default())
@@ -155,7 +155,7 @@ pub(crate) fn file(
 pub(crate) fn file_with(
     text: &str,
     at: &Position,
-    origin: &Origin,
+    origin: &TextOrigin,
     reading: Reading<'_>,
     settings: &Settings,
 ) -> Option<Arc<Script>> {
@@ -189,9 +189,9 @@ pub(crate) fn file_with(
     let reason = outside(runs, (at, reading), || files.needs.clone());
     let engine = process::engine(language, settings, reading);
     let process = engine.zip(reason).map(|(engine, reason)| {
-        let brought = Brought {
+        let brought = ProgramSource {
             typed: found.is_typed().then(|| files.clone()),
-            ..Brought::code(engine, found.names())
+            ..ProgramSource::code(engine, found.names())
         };
         let process = process::program(brought, settings, (origin, at), reading);
         (process, reason)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::programs::program;
 use super::reading::Reading;
 use super::test_case::{Draft, Form, TestReader};
-use crate::model::{COMMAND_LINE, Origin, Position};
+use crate::model::{COMMAND_LINE, Position, TextOrigin};
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, without_scheme};
@@ -90,7 +90,7 @@ fn variables(default: &mut Draft, flags: &Map<String, Value>, tests: &TestReader
                 key: format!("--var {name}"),
                 ..Position::default()
             };
-            tests.vars.value(text, &at, &Origin::Person, true);
+            tests.vars.value(text, &at, &TextOrigin::Person, true);
         }
         default.vars.insert(name.clone(), value.clone());
     }

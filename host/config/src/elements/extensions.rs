@@ -5,7 +5,7 @@
 
 use super::code;
 use super::reading::Document;
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::plan::{Extension, Hook};
 
 /// An example of what the key holds.
@@ -21,7 +21,7 @@ pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extensio
             key: "--extension".to_owned(),
             ..Position::default()
         };
-        let one = |text: &String| one(text, &at, &Origin::Person, first);
+        let one = |text: &String| one(text, &at, &TextOrigin::Person, first);
         return flags.iter().filter_map(one).collect();
     }
     let mut extensions = Vec::new();
@@ -39,7 +39,12 @@ pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extensio
     extensions
 }
 
-fn one(text: &str, at: &Position, origin: &Origin, document: &Document<'_>) -> Option<Extension> {
+fn one(
+    text: &str,
+    at: &Position,
+    origin: &TextOrigin,
+    document: &Document<'_>,
+) -> Option<Extension> {
     if !code::is_file(text) {
         let message = format!("'{text}' must name a file of code");
         document

@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value};
 
-use super::code::{self, Use};
+use super::code::{self, CodePurpose};
 use super::programs::program;
 use super::reading::Reading;
 use crate::model::ProviderCode;
@@ -41,7 +41,7 @@ pub(crate) fn take(
     };
     let read = |entry: &Entry<'_>| {
         let script = code::read(entry, reading)?;
-        Some(code::meant(script, Use::Transform))
+        Some(code::meant(script, CodePurpose::Transform))
     };
     if let Some(entry) = written.get(REQUEST)
         && entry.text().is_some_and(makes_request)

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::limits::Groups;
 use super::providers;
 use super::reading::{Document, Reading};
-use crate::model::{Origin, Position, Role, TrustRequest, TrustSubject};
+use crate::model::{Position, Role, TextOrigin, TrustRequest, TrustSubject};
 use crate::plan::{Column, JudgeId, Judges, Provider};
 use crate::read::entry::Entry;
 use crate::read::node::{Key, Kind, Node};
@@ -198,7 +198,7 @@ impl<'a> JudgeBook<'a> {
         };
         let provider = self
             .labelled(name)
-            .or_else(|| providers::plain(name, &at, &Origin::Person, reading).map(Arc::new));
+            .or_else(|| providers::plain(name, &at, &TextOrigin::Person, reading).map(Arc::new));
         self.of_all_kinds(provider.map(|provider| self.found.borrow_mut().add(provider)))
     }
 
@@ -240,7 +240,7 @@ impl<'a> JudgeBook<'a> {
 
     /// The provider that a text means: one of the run by its label; for data, which brings none
     /// of its own, also one by its id, and the judges that the config named before.
-    fn named(&self, name: &str, origin: &Origin) -> Option<Arc<Provider>> {
+    fn named(&self, name: &str, origin: &TextOrigin) -> Option<Arc<Provider>> {
         let known = || {
             let declared = self.of_run.declared.get(name).copied().cloned();
             let found = self.found.borrow();
@@ -319,7 +319,7 @@ impl<'a> JudgeBook<'a> {
             return Judges::default();
         }
         let mut judges = chosen;
-        let asks = Asks::of(kind);
+        let asks = JudgeKinds::of(kind);
         let wanted: [(bool, &mut Option<JudgeId>, Pick); 3] = [
             (asks.text, &mut judges.text, |default| default.text),
             (asks.embedding, &mut judges.embedding, |default| {
@@ -361,7 +361,7 @@ impl<'a> JudgeBook<'a> {
             return *known;
         }
         // The program's own choice, for which the person set the key.
-        let provider = providers::plain(id, at, &Origin::Person, reading)?;
+        let provider = providers::plain(id, at, &TextOrigin::Person, reading)?;
         let mut found = self.found.borrow_mut();
         let judge = found.add(Arc::new(provider));
         found.known.insert(key, Some(judge));
@@ -395,14 +395,14 @@ impl KnownJudges {
 }
 
 /// What an assertion asks for.
-struct Asks {
+struct JudgeKinds {
     text: bool,
     embedding: bool,
     classification: bool,
     moderation: bool,
 }
 
-impl Asks {
+impl JudgeKinds {
     fn of(kind: &str) -> Self {
         let is = |kinds: &[&str]| kinds.iter().any(|one| kind.split(':').next() == Some(one));
         Self {

@@ -11,13 +11,13 @@ use crate::model::{Findings, Position};
 pub(crate) type Filter = Vec<(String, Position)>;
 
 /// The names of things that filters choose from.
-pub(crate) struct Names<'a> {
+pub(crate) struct NameIndex<'a> {
     /// Each with the place of what has it.
     sorted: Vec<(&'a str, u32)>,
     count: u32,
 }
 
-impl<'a> Names<'a> {
+impl<'a> NameIndex<'a> {
     /// Of things in their order, two names each.
     pub(crate) fn of(things: impl Iterator<Item = [&'a str; 2]>) -> Self {
         let (mut sorted, mut count) = (Vec::new(), 0);
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn a_name_that_a_filter_repeats_is_looked_up_once() {
         const MANY: usize = 100_000;
-        let names = Names::of(vec![["x", "y"]; MANY].into_iter());
+        let names = NameIndex::of(vec![["x", "y"]; MANY].into_iter());
         let filter = vec![("*".to_owned(), Position::default()); MANY];
         let meant = names.all_meant(&filter, "prompt", &Findings::default());
         assert_eq!(meant.len(), MANY);
@@ -91,7 +91,7 @@ mod tests {
             ["openai:chat", "slow"],
             ["x", "x"],
         ];
-        let names = Names::of(things.into_iter());
+        let names = NameIndex::of(things.into_iter());
         let cases: [(&str, &[u32]); 12] = [
             ("fast", &[0]),
             ("x", &[2]),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::{Findings, Origin, TrustRequest, TrustSubject};
+use crate::model::{Findings, TextOrigin, TrustRequest, TrustSubject};
 use crate::plan::OutputPath;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, is_of_system};
@@ -28,7 +28,7 @@ pub(crate) fn read(
     findings: &Findings,
 ) -> Vec<OutputPath> {
     if !flags.is_empty() {
-        let flag = |path: &PathBuf| OutputPath::new(files.cwd.join(path), Origin::Person);
+        let flag = |path: &PathBuf| OutputPath::new(files.cwd.join(path), TextOrigin::Person);
         return flags.iter().map(flag).collect();
     }
     let Some(entry) = root.get("outputPath") else {
@@ -101,30 +101,30 @@ mod tests {
     #[test]
     fn paths_are_relative_to_the_config_and_flags_to_the_current_folder() {
         let files = Files::new("/project".into(), "evals".into(), FilesRead::default());
-        let cases: [(&str, &[&str], &[&str], Origin); 4] = [
-            ("a: 1", &[], &[], Origin::Config),
+        let cases: [(&str, &[&str], &[&str], TextOrigin); 4] = [
+            ("a: 1", &[], &[], TextOrigin::Config),
             (
                 "outputPath: out.json",
                 &[],
                 &["/project/evals/out.json"],
-                Origin::Config,
+                TextOrigin::Config,
             ),
             (
                 "outputPath: [out.json, ../b.csv]",
                 &[],
                 &["/project/evals/out.json", "/project/b.csv"],
-                Origin::Config,
+                TextOrigin::Config,
             ),
             (
                 "outputPath: out.json",
                 &["x.json"],
                 &["/project/x.json"],
-                Origin::Person,
+                TextOrigin::Person,
             ),
         ];
         for (yaml, flags, expected, origin) in cases {
             let node = yaml::parse(yaml).expect("valid YAML");
-            let root = Entry::root(&node, "c.yaml".as_ref(), &Origin::Config);
+            let root = Entry::root(&node, "c.yaml".as_ref(), &TextOrigin::Config);
             let flags: Vec<PathBuf> = flags.iter().map(PathBuf::from).collect();
             let paths = read(&root, &flags, &files, |_| false, &Findings::default());
             let said = paths.iter().map(|it| (&it.path, &it.place, &it.origin));

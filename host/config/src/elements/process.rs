@@ -18,7 +18,7 @@ use super::books::shown;
 use super::reading::{Reading, Runtime};
 use super::scan::{JAVASCRIPT, PYTHON, VariableNames};
 use crate::environment;
-use crate::model::{ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process};
+use crate::model::{ANY_VARIABLE, CodeFiles, Engine, Findings, Position, Process, TextOrigin};
 use crate::read::entry::Entry;
 use crate::read::files::real;
 
@@ -138,7 +138,7 @@ pub(crate) fn engine(language: &str, settings: &Settings, reading: Reading<'_>) 
 }
 
 /// A program as its code, or its command line, brings it.
-pub(crate) struct Brought<'a> {
+pub(crate) struct ProgramSource<'a> {
     pub(crate) engine: Engine,
     /// sha256 (hex) of a command and its files; empty for an interpreter.
     pub(crate) digest: String,
@@ -148,7 +148,7 @@ pub(crate) struct Brought<'a> {
     pub(crate) typed: Option<Arc<CodeFiles>>,
 }
 
-impl<'a> Brought<'a> {
+impl<'a> ProgramSource<'a> {
     /// By code for an interpreter.
     pub(crate) fn code(engine: Engine, names: &'a VariableNames) -> Self {
         Self {
@@ -162,12 +162,12 @@ impl<'a> Brought<'a> {
 
 /// A program, which is noted.
 pub(crate) fn program(
-    brought: Brought<'_>,
+    brought: ProgramSource<'_>,
     settings: &Settings,
-    (origin, at): (&Origin, &Position),
+    (origin, at): (&TextOrigin, &Position),
     reading: Reading<'_>,
 ) -> Arc<Process> {
-    let Brought {
+    let ProgramSource {
         engine,
         digest,
         names,

@@ -18,11 +18,11 @@ use super::programs::program;
 use super::reading::{Document, Reading};
 use super::{code, test_options};
 use crate::environment;
-use crate::model::{Code, Origin, Position, Script};
+use crate::model::{Code, Position, Script, TextOrigin};
 use crate::plan::{Prompt, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, is_pattern, names_file, without_scheme};
-use crate::several::{self, Repeated, Said, Together};
+use crate::several::{self, ContentDigest, MergedList, Repeated};
 use crate::template::{Piece, Prepared, excerpt, pieces};
 
 mod file;
@@ -64,12 +64,12 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
         let (raw, label) = ("{{prompt}}".to_owned(), "{{prompt}}".to_owned());
         let reader = PromptReader::new(*reading);
         return reader
-            .finish(PromptDraft { raw, label, at }, None, &Origin::Config)
+            .finish(PromptDraft { raw, label, at }, None, &TextOrigin::Config)
             .into_iter()
             .collect();
     };
     let at = first.at();
-    let mut prompts = Together::new();
+    let mut prompts = MergedList::new();
     for (entry, reading) in written {
         let more = PromptReader::new(reading).key(&entry);
         prompts.add(more, reading.findings);
@@ -94,13 +94,13 @@ pub(crate) fn own(
 ) -> Option<Arc<Prompt>> {
     let (raw, label) = (raw.to_owned(), label.to_owned());
     let draft = PromptDraft { raw, label, at };
-    PromptReader::new(reading).finish(draft, None, &Origin::Config)
+    PromptReader::new(reading).finish(draft, None, &TextOrigin::Config)
 }
 
 impl Repeated for Arc<Prompt> {
-    fn digest(&self) -> Said {
+    fn digest(&self) -> ContentDigest {
         let config = self.config.as_ref().map(several::in_order);
-        Said::of(&(&self.label, &self.raw, config))
+        ContentDigest::of(&(&self.label, &self.raw, config))
     }
 
     fn name(&self) -> String {
@@ -209,7 +209,7 @@ impl<'a> PromptReader<'a> {
     /// Reads a text, given with where it stands and who wrote it, or the file or files that it names.
     fn source(
         &self,
-        (text, at, origin): (&str, &Position, &Origin),
+        (text, at, origin): (&str, &Position, &TextOrigin),
         label: Option<&str>,
         config: Option<&Map<String, Value>>,
         prompts: &mut Vec<Arc<Prompt>>,
@@ -279,7 +279,7 @@ impl<'a> PromptReader<'a> {
 
     /// A command that prints the prompt. A name that is a file's in the config's folder is that file; what a
     /// link leads to outside is not looked at.
-    fn command(&self, line: &str, at: &Position, origin: &Origin) -> Option<Arc<Script>> {
+    fn command(&self, line: &str, at: &Position, origin: &TextOrigin) -> Option<Arc<Script>> {
         let name = line.split_whitespace().next().unwrap_or_default();
         let files = self.reading.files;
         let is_own = || files.beyond(&files.shown(name), origin).is_none();
@@ -325,7 +325,7 @@ impl<'a> PromptReader<'a> {
     }
 
     /// The rule of the module's head.
-    fn is_path(&self, text: &str, at: &Position, origin: &Origin) -> bool {
+    fn is_path(&self, text: &str, at: &Position, origin: &TextOrigin) -> bool {
         if text.contains('\n') || text.trim().is_empty() {
             return false;
         }
@@ -359,7 +359,7 @@ impl<'a> PromptReader<'a> {
         &self,
         draft: PromptDraft,
         config: Option<&Map<String, Value>>,
-        origin: &Origin,
+        origin: &TextOrigin,
     ) -> Option<Arc<Prompt>> {
         let PromptDraft { raw, label, at } = draft;
         let of_data = origin.is_data();

@@ -13,14 +13,14 @@ use super::reading::{Document, Reading};
 use super::{budget, code, http_code, http_files, lane, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::environment;
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::plan::Provider;
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, Files, has_extension, names_file, without_scheme};
 use crate::read::node::{Mark, Node};
 use crate::read::references;
 use crate::redacted::without_secrets_of_address;
-use crate::several::Together;
+use crate::several::MergedList;
 
 mod programs;
 mod same;
@@ -67,7 +67,7 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, given: &[String]
         bounds,
         reading.findings,
     );
-    let (mut sum, mut any) = (Together::new(), false);
+    let (mut sum, mut any) = (MergedList::new(), false);
     for document in documents {
         let reader = ProviderReader {
             reading: document.reading,
@@ -137,7 +137,7 @@ pub(crate) fn single(
 pub(crate) fn plain(
     id: &str,
     at: &Position,
-    origin: &Origin,
+    origin: &TextOrigin,
     reading: Reading<'_>,
 ) -> Option<Provider> {
     let mark = Mark {
@@ -224,7 +224,7 @@ impl ProviderReader<'_> {
             let node = Node::text(name.as_str(), Mark::default());
             let entry = Entry {
                 key: "--providers".to_owned(),
-                ..Entry::root(&node, Path::new(""), &Origin::Person)
+                ..Entry::root(&node, Path::new(""), &TextOrigin::Person)
             };
             from_here.any(&entry, 0, &mut chosen);
         }
@@ -404,7 +404,7 @@ impl ProviderReader<'_> {
             transform: entry
                 .get("transform")
                 .and_then(|it| code::read(&it, self.reading))
-                .map(|script| code::meant(script, code::Use::Transform)),
+                .map(|script| code::meant(script, code::CodePurpose::Transform)),
             code,
             plugin,
             program,

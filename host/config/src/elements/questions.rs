@@ -15,14 +15,14 @@ use serde_json::{Map, Value, json};
 use super::prompts;
 use super::reading::{Document, Reading};
 use super::test_case::{Draft, TestReader};
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::plan::{Assertion, Judges, Prompt, Question, QuestionBudget, Test};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, without_scheme};
 
 mod file;
 
-use file::Asked;
+use file::WrittenQuestion;
 
 /// What a source of this kind begins with.
 const SCHEME: &str = "questions://";
@@ -112,7 +112,7 @@ pub(crate) struct Manner {
 /// Hands the tests of a set that `tests` names to `each`.
 pub(crate) fn tests(
     path: &str,
-    (at, origin): (&Position, &Origin),
+    (at, origin): (&Position, &TextOrigin),
     reader: &TestReader<'_>,
     default: &Draft,
     each: impl FnMut(Test),
@@ -129,7 +129,7 @@ pub(crate) fn tests(
 /// Hands the tests of the set in the file at `path`, which `at` names, to `each`.
 pub(crate) fn of_file(
     path: &Path,
-    (at, origin): (&Position, &Origin),
+    (at, origin): (&Position, &TextOrigin),
     manner: &Manner,
     reader: &TestReader<'_>,
     default: &Draft,
@@ -157,8 +157,8 @@ pub(crate) fn of_file(
 }
 
 /// A question as a test on its way, and as what it is.
-fn drafted(index: u32, asked: Asked, manner: &Manner) -> (Draft, Question) {
-    let Asked {
+fn drafted(index: u32, asked: WrittenQuestion, manner: &Manner) -> (Draft, Question) {
+    let WrittenQuestion {
         id,
         text,
         answers,

@@ -18,7 +18,7 @@ use super::providers::{self, Listed};
 use super::questions::{self, Manner};
 use super::reading::{Document, Reading};
 use super::test_case::{Draft, TestReader};
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::plan::{Column, DeclaredLimit, LimitCounts, Provider, QuestionBudget, Test, Tests};
 use crate::read::entry::Entry;
 
@@ -117,7 +117,7 @@ pub(crate) fn tests(
         if reader.reading.findings.has_stopped() {
             return;
         }
-        let named = (&task.file_at, &Origin::Config);
+        let named = (&task.file_at, &TextOrigin::Config);
         questions::of_file(&task.file, named, &task.manner, reader, default, |test| {
             let columns = Some(own.clone());
             reader.keep(Test { columns, ..test }, tests);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::assertions::{AssertionReader, compared, threshold, when};
-use super::code::Use;
+use super::code::CodePurpose;
 use super::judges::{self, JudgeBook};
-use super::names::{Filter, Names};
+use super::names::{Filter, NameIndex};
 use super::reading::Reading;
 use super::vars::{RawVar, VarCollector, VarReader};
 use super::{code, providers, test_options};
@@ -121,8 +121,8 @@ pub(crate) struct TestReader<'a> {
     assertions: AssertionReader<'a>,
     judges: &'a JudgeBook<'a>,
     /// The names of every column's provider and prompt.
-    providers: Names<'a>,
-    prompts: Names<'a>,
+    providers: NameIndex<'a>,
+    prompts: NameIndex<'a>,
     /// How often a test runs that doesn't say.
     repeat: u32,
     /// The environment's word for `disableVarExpansion`.
@@ -144,8 +144,8 @@ impl<'a> TestReader<'a> {
             vars,
             assertions,
             judges,
-            providers: Names::of(columns.iter().map(|column| column.provider.names())),
-            prompts: Names::of(columns.iter().map(|column| column.prompt.names())),
+            providers: NameIndex::of(columns.iter().map(|column| column.provider.names())),
+            prompts: NameIndex::of(columns.iter().map(|column| column.prompt.names())),
             repeat,
             keeps_lists: environment::flag(
                 reading.process,
@@ -253,7 +253,7 @@ impl<'a> TestReader<'a> {
         let option = |key| entry.get("options")?.get(key);
         let code = |entry: Entry<'_>| {
             let script = code::read(&entry, self.reading)?;
-            Some(code::meant(script, Use::Transform))
+            Some(code::meant(script, CodePurpose::Transform))
         };
         let transform = option("transform").or_else(|| option("postprocess"));
         let scoring = entry.get("assertScoringFunction");
@@ -269,7 +269,7 @@ impl<'a> TestReader<'a> {
         let text = entry.want_text(self.reading.findings)?;
         if code::is_file(&text) {
             let script = code::file(&text, &entry.at(), entry.origin, self.reading)?;
-            return Some(code::meant(script, Use::Scoring));
+            return Some(code::meant(script, CodePurpose::Scoring));
         }
         let help = "assertScoringFunction: file://score.js, or file://score.js:function";
         let findings = self.reading.findings;
@@ -358,7 +358,7 @@ impl<'a> TestReader<'a> {
 
     /// The columns that a test's filters leave.
     fn columns(&self, draft: &Draft) -> Option<Arc<[u32]>> {
-        let meant = |filter: &Filter, what: &str, names: &Names<'_>| {
+        let meant = |filter: &Filter, what: &str, names: &NameIndex<'_>| {
             let findings = self.reading.findings;
             if filter.is_empty() {
                 let message = format!("names no {what}, so that the test would run nowhere");

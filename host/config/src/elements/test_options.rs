@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::reading::Reading;
-use crate::model::{Findings, Origin, TrustRequest, TrustSubject, misspelt};
+use crate::model::{Findings, TextOrigin, TrustRequest, TrustSubject, misspelt};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, without_scheme};
@@ -230,7 +230,7 @@ pub(crate) fn flag(options: &Map<String, Value>, key: &str) -> bool {
 }
 
 /// `timeoutMs` among the options; data can only ask for less than there is.
-pub(crate) fn timeout(options: &Map<String, Value>, origin: &Origin) -> TestTimeout {
+pub(crate) fn timeout(options: &Map<String, Value>, origin: &TextOrigin) -> TestTimeout {
     let ms = match options.get("timeoutMs") {
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(other) => other.as_u64(),

@@ -12,7 +12,7 @@ use super::questions;
 use super::reading::Reading;
 use super::test_case::{Draft, Form, TestReader};
 use crate::datasets;
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::plan::{Test, Tests};
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, has_extension, malformed_at, without_scheme};
@@ -38,7 +38,7 @@ const MAX_NAMED: usize = 100_000;
 pub(crate) struct Sources<'a, 'r> {
     reading: Reading<'r>,
     /// Takes each thing that is found.
-    each: &'a mut dyn FnMut(Found<'_>),
+    each: &'a mut dyn FnMut(TestEntry<'_>),
     /// How many files deep.
     depth: usize,
     /// How many things `each` took so far.
@@ -56,20 +56,20 @@ struct Extra {
 
 impl Extra {
     /// The origin of a source that is named with this.
-    fn vouched(&self, origin: Origin) -> Origin {
+    fn vouched(&self, origin: TextOrigin) -> TextOrigin {
         match origin {
-            Origin::Config if self.trusts => Origin::Vouched,
+            TextOrigin::Config if self.trusts => TextOrigin::Vouched,
             origin => origin,
         }
     }
 }
 
 /// What stands under `tests`.
-pub(crate) enum Found<'a> {
+pub(crate) enum TestEntry<'a> {
     /// The tree of a test.
     Test(&'a Entry<'a>, Form),
     /// A set of questions: its file, where it is named, and by whom.
-    Questions(&'a str, &'a Position, &'a Origin),
+    Questions(&'a str, &'a Position, &'a TextOrigin),
 }
 
 /// The tree of one test, wherever it came from.
@@ -79,7 +79,7 @@ pub(crate) struct Tree {
     pub(crate) file: PathBuf,
     /// Its place there.
     pub(crate) key: String,
-    pub(crate) origin: Origin,
+    pub(crate) origin: TextOrigin,
     pub(crate) form: Form,
     /// The config that names it, by its number.
     pub(crate) config: usize,
@@ -159,12 +159,12 @@ pub(crate) fn of_config(
     let findings = tests.reading.findings;
     walk(entry, tests.reading, &mut |one| match one {
         _ if findings.has_stopped() => {}
-        Found::Test(entry, form) => {
+        TestEntry::Test(entry, form) => {
             if let Some(draft) = tests.read(entry, form) {
                 tests.keep(tests.finish(default, draft), found);
             }
         }
-        Found::Questions(path, at, origin) => {
+        TestEntry::Questions(path, at, origin) => {
             questions::tests(path, (at, origin), tests, default, |test| {
                 tests.keep(test, found);
             });
@@ -177,7 +177,7 @@ pub(crate) fn of_config(
 }
 
 /// Hands everything under one `tests` key to `each`.
-pub(crate) fn walk(entry: &Entry<'_>, reading: Reading<'_>, each: &mut dyn FnMut(Found<'_>)) {
+pub(crate) fn walk(entry: &Entry<'_>, reading: Reading<'_>, each: &mut dyn FnMut(TestEntry<'_>)) {
     let mut sources = Sources {
         reading,
         each,
@@ -222,7 +222,7 @@ impl Sources<'_, '_> {
 
     fn test(&mut self, entry: &Entry<'_>, form: Form) {
         self.handed += 1;
-        (self.each)(Found::Test(entry, form));
+        (self.each)(TestEntry::Test(entry, form));
     }
 
     /// Reads the tests that `entry` names by `text`.
@@ -233,7 +233,7 @@ impl Sources<'_, '_> {
         }
         if let Some(path) = questions::file_named(text) {
             self.handed += 1;
-            return (self.each)(Found::Questions(path, at, entry.origin));
+            return (self.each)(TestEntry::Questions(path, at, entry.origin));
         }
         if text.starts_with(datasets::SCHEME) {
             return self.dataset(text, entry, extra);
@@ -348,7 +348,7 @@ impl Sources<'_, '_> {
     }
 
     /// Reads JSONL: a test a line.
-    fn lines(&mut self, path: &Path, text: &str, origin: &Origin) {
+    fn lines(&mut self, path: &Path, text: &str, origin: &TextOrigin) {
         for (number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;

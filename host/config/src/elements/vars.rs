@@ -12,11 +12,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::code;
-use super::code::Use;
+use super::code::CodePurpose;
 use super::programs::program;
 use super::reading::Reading;
 use super::test_options;
-use crate::model::{DataFile, Origin, Position};
+use crate::model::{DataFile, Position, TextOrigin};
 use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, has_extension, is_pattern, path_named, without_scheme};
@@ -72,12 +72,12 @@ pub(crate) struct ReadVars {
 pub(crate) struct RawVar {
     pub(crate) name: String,
     at: Position,
-    origin: Origin,
+    origin: TextOrigin,
 }
 
 impl ReadVars {
     /// Sets one; the later one counts.
-    fn insert(&mut self, name: &str, value: Value, origin: &Origin) {
+    fn insert(&mut self, name: &str, value: Value, origin: &TextOrigin) {
         if let Some(file) = origin.data_file() {
             self.of_data.insert(name.to_owned());
             self.data.get_or_insert_with(|| file.clone());
@@ -268,7 +268,7 @@ impl<'a> VarReader<'a> {
     }
 
     /// Reads the file or files that a text names, if it names any.
-    pub(crate) fn value(&self, text: &str, at: &Position, origin: &Origin, may_expand: bool) {
+    pub(crate) fn value(&self, text: &str, at: &Position, origin: &TextOrigin, may_expand: bool) {
         let findings = self.reading.findings;
         if text.starts_with("package:") && !origin.is_data() {
             let message = format!("'{text}': packages are not read");
@@ -291,7 +291,7 @@ impl<'a> VarReader<'a> {
         }
         if program(path).is_some() && !is_pattern(path) {
             let script = code::file(text, at, origin, self.reading);
-            let script = script.map(|script| code::meant(script, Use::Variable));
+            let script = script.map(|script| code::meant(script, CodePurpose::Variable));
             let mut files = self.collector.files.borrow_mut();
             return files
                 .scripts
@@ -313,7 +313,14 @@ impl<'a> VarReader<'a> {
 
     /// Whether the files that a text names are known already. What this origin may not name of
     /// them is noted.
-    fn ask_again(&self, key: &str, text: &str, path: &str, at: &Position, origin: &Origin) -> bool {
+    fn ask_again(
+        &self,
+        key: &str,
+        text: &str,
+        path: &str,
+        at: &Position,
+        origin: &TextOrigin,
+    ) -> bool {
         let Reading {
             files, findings, ..
         } = self.reading;
@@ -339,7 +346,7 @@ impl<'a> VarReader<'a> {
     }
 
     /// Reads every file that a pattern matches.
-    fn matches(&self, key: String, paths: Vec<PathBuf>, at: &Position, origin: &Origin) {
+    fn matches(&self, key: String, paths: Vec<PathBuf>, at: &Position, origin: &TextOrigin) {
         for path in &paths {
             let content = self.content(path, at, origin);
             let mut files = self.collector.files.borrow_mut();
@@ -353,7 +360,7 @@ impl<'a> VarReader<'a> {
 
     /// What a file stands for: its text; YAML for its value as JSON. What a template reads of either by
     /// key, it finds.
-    fn content(&self, path: &Path, at: &Position, origin: &Origin) -> Option<Value> {
+    fn content(&self, path: &Path, at: &Position, origin: &TextOrigin) -> Option<Value> {
         let findings = self.reading.findings;
         let shown = path.display().to_string();
         if let Some(program) = program(&shown) {

@@ -13,7 +13,7 @@ use serde_json::Map;
 
 use super::filled_in::FilledIn;
 use super::hider::Hider;
-use super::{Around, Declared, Field, Part, is_variable, may_keep, read};
+use super::{ConfigSection, Declared, Field, Part, is_variable, may_keep, read};
 use crate::model::{ConfigError, Findings, LoadError, Position, Problem, Warning};
 use crate::redacted::is_secret_variable;
 use crate::template::{Template, tolerates_nothing};
@@ -46,7 +46,7 @@ impl Part {
     }
 }
 
-impl Around {
+impl ConfigSection {
     fn below(self, name: &str) -> Part {
         let within = match (self, name) {
             (Self::Config, "providers" | "targets")

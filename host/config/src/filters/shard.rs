@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::Chosen;
-use crate::plan::{Needs, Order, Shard, Strand};
+use crate::plan::{CaseResource, Needs, Order, Shard};
 
 /// Leaves the tests of a part.
 pub(super) fn cut(shard: Shard, chosen: &mut Chosen) {
@@ -29,16 +29,16 @@ pub(super) fn cut(shard: Shard, chosen: &mut Chosen) {
 /// For each test whether it has to be where the one before it is.
 fn tied(order: &Order, count: usize, columns: u32) -> Vec<bool> {
     // From the first test that leaves something on a strand to the last that reads it.
-    let mut spans: HashMap<Strand, (usize, usize)> = HashMap::new();
+    let mut spans: HashMap<CaseResource, (usize, usize)> = HashMap::new();
     for test in 0..count {
         for column in 0..columns {
             let Needs { reads, writes, .. } = order.needs(test, 0, column);
-            for strand in reads.into_iter().filter(Strand::carries) {
+            for strand in reads.into_iter().filter(CaseResource::carries) {
                 if let Some((_, last)) = spans.get_mut(&strand) {
                     *last = test;
                 }
             }
-            for strand in writes.into_iter().filter(Strand::carries) {
+            for strand in writes.into_iter().filter(CaseResource::carries) {
                 spans.entry(strand).or_insert((test, test));
             }
         }

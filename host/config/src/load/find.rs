@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::LoadRequest;
-use crate::model::{Findings, Origin, Position, Problem};
-use crate::read::files::{Files, FilesRead, Leads, is_pattern, leads};
+use crate::model::{Findings, Position, Problem, TextOrigin};
+use crate::read::files::{Files, FilesRead, PathTarget, is_pattern, leads};
 
 /// Names that a folder's config may have, in the order of looking.
 pub const DEFAULT_NAMES: [&str; 10] = [
@@ -59,7 +59,7 @@ pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
 /// nobody looks whether something is there.
 fn has(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
-    matches!(leads(folder, &path), Leads::Outside(_)) || path.is_file()
+    matches!(leads(folder, &path), PathTarget::Outside(_)) || path.is_file()
 }
 
 /// What one `-c` means.
@@ -80,7 +80,7 @@ fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
         Some(pattern) if !full.exists() => {
             let files = Files::new(request.cwd.clone(), PathBuf::new(), FilesRead::default());
             let at = Position::default();
-            let found = files.expand(pattern, (&at, &Origin::Person, &Findings::default()));
+            let found = files.expand(pattern, (&at, &TextOrigin::Person, &Findings::default()));
             found.map_err(|reason| problem(named.to_owned(), &reason, "name the config itself"))
         }
         _ => Ok(vec![named.to_owned()]),

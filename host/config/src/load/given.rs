@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{LoadRequest, Source};
-use crate::model::{COMMAND_LINE, Findings, Origin, Position};
-use crate::overrides::{Given, MadeConfig};
+use crate::model::{COMMAND_LINE, Findings, Position, TextOrigin};
+use crate::overrides::{KeyOverrides, MadeConfig};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, has_extension};
 use crate::read::node::{Key, Kind, Mark, Node};
 
-impl Given {
+impl KeyOverrides {
     /// Whether a run can be made of them alone.
     pub(super) fn is_enough(&self) -> bool {
         let has_lists = !self.prompts.is_empty() || !self.providers.is_empty();
@@ -93,7 +93,7 @@ fn whole(made: &MadeConfig, request: &LoadRequest, findings: &Findings) -> Optio
         Some(file) => Source {
             path: file.clone(),
             files: files(request, file),
-            origin: Origin::Config,
+            origin: TextOrigin::Config,
             ..persons(root, request)
         },
     };
@@ -109,7 +109,7 @@ fn persons(root: Node, request: &LoadRequest) -> Source {
         path: command_line().file,
         root,
         files: files(request, Path::new("")),
-        origin: Origin::Person,
+        origin: TextOrigin::Person,
         places: Vec::new(),
     }
 }
@@ -130,7 +130,7 @@ pub(super) fn names(names: &[String]) -> Value {
 fn outputs(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<Source> {
     let files = files(request, path);
     let tree = read(&files, path, findings)?;
-    let file = Entry::root(&tree, path, &Origin::Person);
+    let file = Entry::root(&tree, path, &TextOrigin::Person);
     if !file.is_list() {
         file.mismatch(findings, "a list of outputs");
         return None;
@@ -199,7 +199,7 @@ fn test(item: &Entry<'_>, findings: &Findings) -> Option<Node> {
 fn assertions(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<Source> {
     let files = files(request, path);
     let tree = read(&files, path, findings)?;
-    let file = Entry::root(&tree, path, &Origin::Person);
+    let file = Entry::root(&tree, path, &TextOrigin::Person);
     if !file.is_list() {
         file.mismatch(findings, "a list of assertions");
         return None;
@@ -209,7 +209,7 @@ fn assertions(path: &Path, request: &LoadRequest, findings: &Findings) -> Option
         path: path.to_owned(),
         root,
         files,
-        origin: Origin::Config,
+        origin: TextOrigin::Config,
         places: Vec::new(),
     })
 }
@@ -229,7 +229,7 @@ fn read(files: &Files, path: &Path, findings: &Findings) -> Option<Node> {
         findings.error_help(whole, "is no JSON or YAML file", "save the list as .json");
         return None;
     }
-    files.tree(path, &whole, &Origin::Person, findings)
+    files.tree(path, &whole, &TextOrigin::Person, findings)
 }
 
 fn field(name: &str, value: Node) -> (Key, Node) {

@@ -12,7 +12,7 @@ use crate::elements::books::{CodeBook, FilterBook};
 use crate::elements::code;
 use crate::elements::reading::Reading;
 use crate::fill::Declared;
-use crate::model::{CodePlace, Findings, Origin, Position};
+use crate::model::{CodePlace, Findings, Position, TextOrigin};
 use crate::read::files::{Files, has_extension};
 use crate::read::node::{Mark, Node};
 use crate::scripts::Scripts;
@@ -79,8 +79,8 @@ pub(super) fn tree(
 fn made(path: &Path, at: &Position, reading: Reading<'_>) -> Option<Node> {
     let findings = reading.findings;
     let name = path.file_name()?.to_str()?;
-    let script = code::file(name, at, &Origin::Config, reading)?;
-    let script = code::meant(script, code::Use::Config);
+    let script = code::file(name, at, &TextOrigin::Config, reading)?;
+    let script = code::meant(script, code::CodePurpose::Config);
     if !reading.may_run(&script, at) {
         return None;
     }

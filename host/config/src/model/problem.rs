@@ -8,7 +8,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
 use super::spelling::{did_you_mean, misspelt};
-use super::{Agreements, Origin, Position, Strictness, TrustRequest, TrustSubject, on_one_line};
+use super::{
+    Agreements, Position, Strictness, TextOrigin, TrustRequest, TrustSubject, on_one_line,
+};
 
 mod list;
 
@@ -300,7 +302,7 @@ impl Findings {
 #[derive(Debug, Default)]
 struct Requests {
     all: Vec<TrustRequest>,
-    known: HashSet<(TrustSubject, Origin)>,
+    known: HashSet<(TrustSubject, TextOrigin)>,
 }
 
 impl Requests {

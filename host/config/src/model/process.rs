@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CodeFiles, Origin};
+use super::{CodeFiles, TextOrigin};
 
 /// A program of the person's machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ pub struct Process {
     /// Where: the folder of the config, an absolute path.
     pub folder: PathBuf,
     /// Who brings what it runs: what rows bring has no part in what the config's code is given.
-    pub origin: Origin,
+    pub origin: TextOrigin,
     /// What its provider's own `env` says, as it is shown to the person.
     pub env: BTreeMap<String, String>,
     /// The variables of the person's environment that it gets, beside those without which few

@@ -1,6 +1,6 @@
 //! Who wrote a text, and what it needs the person's agreement for.
 //!
-//! Every text that is read has an [`Origin`], and its rights follow from that alone. What a text
+//! Every text that is read has an [`TextOrigin`], and its rights follow from that alone. What a text
 //! wants beyond its rights is no error: the reader notes a [`TrustRequest`].
 //!
 //! A request to read something (a file, a variable, what code makes) that is not agreed to is
@@ -25,12 +25,12 @@ use super::{Permissions, Position};
 mod agreements;
 mod words;
 
-pub use agreements::{Agreed, Agreements, Author, Level};
+pub use agreements::{Agreements, Author, Level, TrustAgreement};
 pub use words::named_path;
 
 /// Who wrote a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Origin {
+pub enum TextOrigin {
     /// The person who runs the program: flags, their environment, their answer to a question. It
     /// may do anything.
     Person,
@@ -71,7 +71,7 @@ impl DataFile {
     }
 }
 
-impl Origin {
+impl TextOrigin {
     /// The rights of the data file that messages call `shown`.
     pub fn data(shown: &Path, real: PathBuf) -> Self {
         let shown = shown.to_owned();
@@ -191,7 +191,7 @@ pub struct TrustRequest {
     /// What it needs.
     pub subject: TrustSubject,
     /// Who wrote the text.
-    pub origin: Origin,
+    pub origin: TextOrigin,
     /// Where the text stands.
     pub at: Position,
 }

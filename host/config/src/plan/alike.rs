@@ -30,11 +30,11 @@ const MAX_LEAVES: usize = 20_000;
 pub struct Tests {
     kept: Vec<KeptTest>,
     /// Those that a test is compared with, the last used first.
-    models: Vec<Model>,
+    models: Vec<BaseTest>,
 }
 
 /// A test that others are like.
-struct Model {
+struct BaseTest {
     test: Arc<Test>,
     leaves: [Vec<Leaf>; PARTS.len()],
 }
@@ -143,18 +143,18 @@ impl Tests {
 
     /// Adds a test; gives what it takes of the memory.
     pub(crate) fn push(&mut self, mut test: Test) -> usize {
-        let like = |(place, model): (usize, &Model)| Some((place, model.like(&mut test)?));
+        let like = |(place, model): (usize, &BaseTest)| Some((place, model.like(&mut test)?));
         let found = self.models.iter().enumerate().find_map(like);
         let kept = if let Some((place, like)) = found {
             self.models[..=place].rotate_right(1);
             like
         } else {
-            let leaves = Model::leaves(&mut test);
+            let leaves = BaseTest::leaves(&mut test);
             let test = Arc::new(test);
             if let Some(leaves) = leaves {
                 let test = test.clone();
                 self.models.truncate(MAX_MODELS - 1);
-                self.models.insert(0, Model { test, leaves });
+                self.models.insert(0, BaseTest { test, leaves });
             }
             KeptTest::Whole(test)
         };
@@ -180,7 +180,7 @@ impl Tests {
     }
 }
 
-impl Model {
+impl BaseTest {
     /// The leaves of a test; `None` if they are too many for a model.
     fn leaves(test: &mut Test) -> Option<[Vec<Leaf>; PARTS.len()]> {
         let mut count = 0;
@@ -369,7 +369,7 @@ fn leaves_of_value(value: &mut Value, see: &mut dyn FnMut(LeafPlace<'_>)) {
 }
 
 /// What a test has of its own.
-struct Own {
+struct TestDelta {
     /// For each part the length of what follows, nothing if it is the model's; and for each leaf of
     /// the test's own: how many before it are the model's, and its text. A text that was there
     /// before is named by its number among the texts.
@@ -382,8 +382,8 @@ struct Own {
 const WORTH_NAMING: usize = 3;
 
 /// Puts a model's leaves in place of a test's, as far as they are of one kind.
-fn exchange(one: &mut Test, model: &[Vec<Leaf>]) -> Own {
-    let mut own = Own {
+fn exchange(one: &mut Test, model: &[Vec<Leaf>]) -> TestDelta {
+    let mut own = TestDelta {
         written: Vec::new(),
         is_alike: true,
     };

@@ -129,7 +129,7 @@ pub struct Assertion {
     /// Whom it asks, if its type asks models.
     pub judges: Judges,
     /// `when`: graded only if others before it came out so; `None`: always.
-    pub when: Option<When>,
+    pub when: Option<WhenCondition>,
     /// As written, for the results file; rows share it.
     pub json: Arc<Value>,
     /// Whether a row of data brought it: then its scores count from 0 to 1, whatever they are.
@@ -150,7 +150,7 @@ impl Assertion {
 
 /// `when` of an assertion. What it looks at stands before it in the same list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct When {
+pub struct WhenCondition {
     /// Whether all of them must have passed, or one of them must have failed.
     pub passed: bool,
     /// Which of those before it count.

@@ -3,7 +3,7 @@
 //! Most cases know nothing of each other. Three things tie some together: `options.runSerially`
 //! (the test's cases run alone, before all others), a prompt that reads `_conversation`, and a
 //! test whose `storeOutputAs` leaves its output in a register that later ones read. The last
-//! two are one thing, a [`Strand`]: a case waits for the earlier cases that leave something on a
+//! two are one thing, a [`CaseResource`]: a case waits for the earlier cases that leave something on a
 //! strand it reads, and for no others. Whether a template reads a name is asked of its syntax
 //! tree; only a script, which has none here, is searched for the word.
 
@@ -25,7 +25,7 @@ const SCRIPTS: [&str; 3] = ["javascript", "python", "ruby"];
 
 /// Something that cases leave to later ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Strand {
+pub enum CaseResource {
     /// The turns of a conversation. Repeats and columns hold conversations of their own.
     Conversation {
         /// `prompt_idx` of its column.
@@ -52,7 +52,7 @@ pub enum Strand {
     },
 }
 
-impl Strand {
+impl CaseResource {
     /// Whether what a case leaves there changes those after it.
     pub fn carries(&self) -> bool {
         match self {
@@ -68,9 +68,9 @@ pub struct Needs {
     /// Runs while nothing else does, before all cases that don't (`options.runSerially`).
     pub alone: bool,
     /// Waits for every earlier case that leaves something on one of these.
-    pub reads: Vec<Strand>,
+    pub reads: Vec<CaseResource>,
     /// Leaves its output on these.
-    pub writes: Vec<Strand>,
+    pub writes: Vec<CaseResource>,
 }
 
 /// What ties the cases of a plan together. Displays as one line.
@@ -147,23 +147,23 @@ impl Order {
     pub(crate) fn needs(&self, test: usize, repeat: u32, prompt_idx: u32) -> Needs {
         let (test, column) = (&self.tests[test], &self.columns[prompt_idx as usize]);
         let read = || test.reads.union(&column.reads).cloned();
-        let mut reads: Vec<Strand> = read().map(Strand::Register).collect();
+        let mut reads: Vec<CaseResource> = read().map(CaseResource::Register).collect();
         let of_row = |file: &Arc<DataFile>| {
             let file = file.clone();
-            move |name| Strand::RowRegister(name, file.clone())
+            move |name| CaseResource::RowRegister(name, file.clone())
         };
         let written = test.writes.iter().cloned();
-        let mut writes: Vec<Strand> = match &test.of_data {
+        let mut writes: Vec<CaseResource> = match &test.of_data {
             Some(file) => {
                 let missing = read().filter(|name| !test.sets.contains(name));
                 reads.extend(missing.map(of_row(file)));
                 written.map(of_row(file)).collect()
             }
-            None => written.map(Strand::Register).collect(),
+            None => written.map(CaseResource::Register).collect(),
         };
         let converses = column.converses || self.framed.contains(&test.of_data);
         if converses && !test.apart {
-            let turns = Strand::Conversation {
+            let turns = CaseResource::Conversation {
                 column: prompt_idx,
                 id: test.conversation.clone(),
                 of_data: test.of_data.clone(),
@@ -174,7 +174,7 @@ impl Order {
         }
         if let Some(task) = test.turn.clone() {
             let column = prompt_idx;
-            let turn = Strand::Turn { task, column };
+            let turn = CaseResource::Turn { task, column };
             reads.push(turn.clone());
             writes.push(turn);
         }

@@ -6,8 +6,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::model::Origin;
-use crate::read::files::{Leads, is_of_system, leads, real, tidy};
+use crate::model::TextOrigin;
+use crate::read::files::{PathTarget, is_of_system, leads, real, tidy};
 
 /// A file to write results to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct OutputPath {
     /// Whether that is beyond the edge, where links are not the config's.
     is_outside: bool,
     /// Whose word it is.
-    pub origin: Origin,
+    pub origin: TextOrigin,
 }
 
 impl OutputPath {
     /// The absolute `path` as it is now.
-    pub fn new(path: PathBuf, origin: Origin) -> Self {
+    pub fn new(path: PathBuf, origin: TextOrigin) -> Self {
         Self {
             place: real(&tidy(&path)),
             is_outside: false,
@@ -36,10 +36,10 @@ impl OutputPath {
 
     /// The absolute `path` that a config names which stands in `folder`. Nothing outside the folder
     /// is looked at.
-    pub(crate) fn in_folder(path: PathBuf, folder: &Path, origin: Origin) -> Self {
+    pub(crate) fn in_folder(path: PathBuf, folder: &Path, origin: TextOrigin) -> Self {
         let (place, is_outside) = match leads(folder, &path) {
-            Leads::Inside(inner) => (real(&tidy(folder)).join(inner), false),
-            Leads::Outside(place) => (place, true),
+            PathTarget::Inside(inner) => (real(&tidy(folder)).join(inner), false),
+            PathTarget::Outside(place) => (place, true),
         };
         Self {
             path,
@@ -53,11 +53,13 @@ impl OutputPath {
     /// names means what it means now, and so does what is beyond the edge of a config's folder.
     pub fn now(&self) -> Option<PathBuf> {
         match self.origin {
-            Origin::Person => Some(real(&tidy(&self.path))),
-            Origin::Config | Origin::Vouched | Origin::Data(_) if self.is_outside => {
+            TextOrigin::Person => Some(real(&tidy(&self.path))),
+            TextOrigin::Config | TextOrigin::Vouched | TextOrigin::Data(_) if self.is_outside => {
                 Some(real(&self.place)).filter(|place| !is_of_system(place))
             }
-            Origin::Config | Origin::Vouched | Origin::Data(_) => Some(self.place.clone()),
+            TextOrigin::Config | TextOrigin::Vouched | TextOrigin::Data(_) => {
+                Some(self.place.clone())
+            }
         }
     }
 
@@ -118,19 +120,19 @@ mod tests {
             ("gone", false, "gone"),
         ];
         for (path, stays, place) in cases {
-            let one = OutputPath::in_folder(folder.join(path), &folder, Origin::Config);
+            let one = OutputPath::in_folder(folder.join(path), &folder, TextOrigin::Config);
             assert_eq!(one.place, outer.join(place), "{path}");
             assert_eq!(one.stays_below(&folder), stays, "{path}");
         }
         // Also where the folder itself is reached through a link.
         symlink(&folder, outer.join("alias"))?;
         let alias = outer.join("alias");
-        let one = OutputPath::in_folder(alias.join("o.json"), &alias, Origin::Config);
+        let one = OutputPath::in_folder(alias.join("o.json"), &alias, TextOrigin::Config);
         assert!(one.stays_below(&alias));
         // What is written to is known when it is: beyond the edge links are followed then.
         std::fs::remove_file(outer.join("other"))?;
         symlink("victim.txt", outer.join("other"))?;
-        let one = OutputPath::in_folder(folder.join("other"), &folder, Origin::Config);
+        let one = OutputPath::in_folder(folder.join("other"), &folder, TextOrigin::Config);
         assert_eq!(one.now(), Some(outer.join("victim.txt")));
         std::fs::remove_file(outer.join("other"))?;
         symlink("/proc/self/comm", outer.join("other"))?;

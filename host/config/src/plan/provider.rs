@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::{Budget, DeclaredLimit, Places, Position, Process, ProviderCode, Script};
-use crate::model::Origin;
+use crate::model::TextOrigin;
 use crate::redacted::{is_secret_variable, without_secrets_of_address};
 use crate::template::is_plain;
 
@@ -55,7 +55,7 @@ pub struct Provider {
     /// What answers in place of a plugin.
     pub program: Option<ProviderProgram>,
     /// Who wrote it: an address in its config is this one's word.
-    pub origin: Origin,
+    pub origin: TextOrigin,
     /// The variables of the process's environment that were filled into it.
     pub env_reads: Vec<EnvRead>,
     /// Where it stands.

@@ -9,7 +9,7 @@ use super::variables::{MAX_LEFT, TooMuch, fill_late};
 use super::{Assertion, Case, FilterCall, MadePrompt, Rendered, chat, weight};
 use crate::model::WEBHOOK;
 use crate::template::{
-    Prepared, PromptContent, RenderError, Results, Sum, render_address, render_once,
+    FilledSize, Prepared, PromptContent, RenderError, Results, render_address, render_once,
 };
 
 mod foreign;
@@ -287,7 +287,7 @@ impl Assertion {
         };
         match &self.value {
             Some(Value::Array(items)) => {
-                let mut sum = Sum::default();
+                let mut sum = FilledSize::default();
                 let item = |item: &Value| match render(item)? {
                     Value::String(text) => sum.add(text).map(Value::String),
                     other => Ok(other),

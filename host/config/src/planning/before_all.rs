@@ -19,15 +19,15 @@ use serde_json::{Map, Value, json};
 
 use crate::elements::reading::{Document, last};
 use crate::elements::test_case::Form;
-use crate::elements::test_sources::{Found, Tree, walk};
-use crate::model::{Origin, Position, TrustRequest, TrustSubject};
+use crate::elements::test_sources::{TestEntry, Tree, walk};
+use crate::model::{Position, TextOrigin, TrustRequest, TrustSubject};
 use crate::plan::{Extension, Hook, weight};
 use crate::read::node::{Key, Kind, Mark, Node};
-use crate::several::Said;
+use crate::several::ContentDigest;
 
 mod parts;
 
-use parts::Parts;
+use parts::VariableOwners;
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];
@@ -40,7 +40,7 @@ pub(super) struct Changed {
     /// The keys that have another value, in place of those of every config.
     pub(super) keys: Node,
     /// Whose words may be in them.
-    pub(super) origin: Origin,
+    pub(super) origin: TextOrigin,
     /// Every test, if there are others now.
     pub(super) tests: Option<Vec<Tree>>,
 }
@@ -70,7 +70,7 @@ pub(super) fn call(documents: &[Document<'_>], extensions: &[Extension]) -> Opti
     // What the person types stands in no folder of a config's.
     let configs = documents
         .iter()
-        .filter(|it| *it.root.origin != Origin::Person);
+        .filter(|it| *it.root.origin != TextOrigin::Person);
     let mut roots = configs.map(|it| &it.reading.files.root);
     if suite != before && !roots.all(|root| *root == first.reading.files.root) {
         let message = "beforeAll changed something, and the configs are in several folders: nobody can \
@@ -119,7 +119,7 @@ fn trees(documents: &[Document<'_>]) -> Vec<Tree> {
         let findings = document.reading.findings;
         if let Some(entry) = document.root.get("tests") {
             walk(&entry, document.reading, &mut |found| match found {
-                Found::Test(entry, form) => {
+                TestEntry::Test(entry, form) => {
                     weight += weight::of_tree(entry.node);
                     if weight > weight::MAX_HANDED {
                         let message = "there are too many tests to give them to a beforeAll hook";
@@ -127,7 +127,7 @@ fn trees(documents: &[Document<'_>]) -> Vec<Tree> {
                     }
                     trees.push(Tree::of(entry, form, config));
                 }
-                Found::Questions(path, at, _) => {
+                TestEntry::Questions(path, at, _) => {
                     let message = format!("'{path}' can't be handed to a beforeAll hook");
                     let help = "name the set of questions in `tasks`, or take the hook away";
                     findings.error_help(at.clone(), message, help);
@@ -236,11 +236,11 @@ fn changed(
 }
 
 /// Whose word it is what a hook makes of all tests: it names nothing that the hook, or the rows, may not.
-fn origin_of_made(document: &Document<'_>, trees: &[Tree]) -> Origin {
-    let origin = Origin::mixed(trees.iter().map(|tree| &tree.origin));
+fn origin_of_made(document: &Document<'_>, trees: &[Tree]) -> TextOrigin {
+    let origin = TextOrigin::mixed(trees.iter().map(|tree| &tree.origin));
     let files = document.reading.files;
     match &origin {
-        Origin::Data(file) if files.beyond(&file.shown, &Origin::Config).is_some() => {
+        TextOrigin::Data(file) if files.beyond(&file.shown, &TextOrigin::Config).is_some() => {
             origin.nameless()
         }
         _ => origin,
@@ -252,26 +252,28 @@ fn placed(
     tests: Vec<Value>,
     before: &Value,
     trees: Vec<Tree>,
-    (at, origin): (&Position, &Origin),
+    (at, origin): (&Position, &TextOrigin),
     made: impl Fn(Value) -> Option<Node>,
 ) -> Option<Vec<Tree>> {
-    let mut known: HashMap<Said, VecDeque<usize>> = HashMap::new();
+    let mut known: HashMap<ContentDigest, VecDeque<usize>> = HashMap::new();
     for (place, test) in (0..).zip(before["tests"].as_array().into_iter().flatten()) {
         known
-            .entry(Said::of_value(test))
+            .entry(ContentDigest::of_value(test))
             .or_default()
             .push_back(place);
     }
-    let parts = Parts::of(before, &trees);
+    let parts = VariableOwners::of(before, &trees);
     let mut trees: Vec<Option<Tree>> = trees.into_iter().map(Some).collect();
     let mut next = 0;
     let mut placed = Vec::new();
     for (index, test) in tests.into_iter().enumerate() {
         // Those that stay do so in their order, nearly always.
-        let same = known.get_mut(&Said::of_value(&test)).and_then(|same| {
-            same.retain(|place| *place >= next);
-            same.pop_front()
-        });
+        let same = known
+            .get_mut(&ContentDigest::of_value(&test))
+            .and_then(|same| {
+                same.retain(|place| *place >= next);
+                same.pop_front()
+            });
         if let Some((place, tree)) = same.and_then(|place| Some((place, trees[place].take()?))) {
             next = place + 1;
             placed.push(tree);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Findings, Origin, Position};
+use crate::model::{Findings, Position, TextOrigin};
 use crate::read::node::{Key, Kind, Node};
 
 /// How much is said of the way to a value, in bytes: each value has its own, and a key on the way may
@@ -32,12 +32,12 @@ pub(crate) struct Entry<'a> {
     /// Path of the key, for example `tests[3].vars.name`; empty at the root.
     pub(crate) key: String,
     /// Who wrote it.
-    pub(crate) origin: &'a Origin,
+    pub(crate) origin: &'a TextOrigin,
 }
 
 impl<'a> Entry<'a> {
     /// The whole of `file`.
-    pub(crate) fn root(node: &'a Node, file: &'a Path, origin: &'a Origin) -> Self {
+    pub(crate) fn root(node: &'a Node, file: &'a Path, origin: &'a TextOrigin) -> Self {
         Self {
             node,
             file,
@@ -343,7 +343,7 @@ mod tests {
         let long = "ä".repeat(10_000);
         let node = json::parse(&format!(r#"{{"{long}": [[1], {{"a b": 2}}]}}"#), 1);
         let node = node.unwrap_or_else(|_| panic!("it is JSON"));
-        let root = Entry::root(&node, Path::new("c.json"), &Origin::Config);
+        let root = Entry::root(&node, Path::new("c.json"), &TextOrigin::Config);
         let (_, list) = root.fields().next().expect("a field");
         let inner: Vec<Entry<'_>> = list.items().collect();
         let deep: Vec<Entry<'_>> = inner.iter().flat_map(Entry::items).collect();

@@ -5,13 +5,13 @@
 //! current folder.
 //!
 //! Every file that a text names is opened here, and only with a [`Permitted`], which the text's
-//! [`Origin`] and what was agreed to give: what lies beyond its rights is noted before it is read.
+//! [`TextOrigin`] and what was agreed to give: what lies beyond its rights is noted before it is read.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::model::{Findings, Origin, Position, Problem, TrustRequest, TrustSubject};
+use crate::model::{Findings, Position, Problem, TextOrigin, TrustRequest, TrustSubject};
 use crate::read::node::{Malformed, Mark, Node};
 use crate::read::{json, yaml};
 
@@ -24,7 +24,7 @@ mod read;
 pub(crate) use contents::FileContents;
 use find::matches;
 use links::passes;
-pub(crate) use links::{Leads, leads};
+pub(crate) use links::{PathTarget, leads};
 pub use names::relative;
 pub(crate) use names::{has_extension, is_pattern, names_file, path_named, tidy, without_scheme};
 pub use read::{FilesRead, FilesState};
@@ -56,7 +56,7 @@ pub(crate) struct Files {
 
 /// What there is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum There {
+pub(crate) enum PathKind {
     /// Nothing that code could import.
     Nothing,
     File,
@@ -87,7 +87,7 @@ impl Files {
         &self,
         shown: &Path,
         at: &Position,
-        origin: &Origin,
+        origin: &TextOrigin,
         findings: &Findings,
     ) -> Option<Permitted> {
         let subject = |path| TrustSubject::Read { path };
@@ -96,7 +96,7 @@ impl Files {
     }
 
     /// The right to read a file that a text names, where it has it by itself: nothing is asked for.
-    pub(crate) fn permit_own(&self, shown: &Path, origin: &Origin) -> Option<Permitted> {
+    pub(crate) fn permit_own(&self, shown: &Path, origin: &TextOrigin) -> Option<Permitted> {
         self.permit_if(shown, origin, |_| false)
     }
 
@@ -104,7 +104,7 @@ impl Files {
     fn permit_if(
         &self,
         shown: &Path,
-        origin: &Origin,
+        origin: &TextOrigin,
         may_read: impl FnOnce(PathBuf) -> bool,
     ) -> Option<Permitted> {
         if let Some((target, is_beyond)) = self.target(shown, origin) {
@@ -123,13 +123,13 @@ impl Files {
         &self,
         subject: impl FnOnce(PathBuf) -> TrustSubject,
         shown: &Path,
-        named: (&Position, &Origin, &Findings),
+        named: (&Position, &TextOrigin, &Findings),
     ) -> bool {
         permitted(subject, self.beyond(shown, named.1), named)
     }
 
     /// The path of a file or pattern that a text may not name, if it may not.
-    pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
+    pub(crate) fn beyond(&self, shown: &Path, origin: &TextOrigin) -> Option<PathBuf> {
         let (target, is_beyond) = self.target(shown, origin)?;
         is_beyond.then_some(target)
     }
@@ -140,20 +140,20 @@ impl Files {
     /// for everything whose name begins with a dot. Links count as what they lead to.
     ///
     /// Nothing outside the folder is looked at for this. What no file can be called is never read.
-    fn target(&self, shown: &Path, origin: &Origin) -> Option<(PathBuf, bool)> {
+    fn target(&self, shown: &Path, origin: &TextOrigin) -> Option<(PathBuf, bool)> {
         let folder = match origin {
-            Origin::Person => return None,
-            Origin::Config | Origin::Vouched => self.cwd.join(&self.root),
+            TextOrigin::Person => return None,
+            TextOrigin::Config | TextOrigin::Vouched => self.cwd.join(&self.root),
             // Everything lies outside what is no folder.
-            Origin::Data(file) => file.folder().unwrap_or(&file.real).to_owned(),
+            TextOrigin::Data(file) => file.folder().unwrap_or(&file.real).to_owned(),
         };
         let path = tidy(&self.cwd.join(shown));
         if is_too_long(&path) {
             return None;
         }
         match leads(&folder, &path) {
-            Leads::Outside(path) => Some((path, true)),
-            Leads::Inside(inner) => {
+            PathTarget::Outside(path) => Some((path, true)),
+            PathTarget::Inside(inner) => {
                 // As written, too: a link called `.env` is one, wherever it leads.
                 let name = path.file_name().map(Path::new);
                 let is_hidden = |path: &Path| is_hidden_path(path, origin);
@@ -169,8 +169,8 @@ impl Files {
         &self,
         shown: &Path,
         is_beyond: bool,
-        named: (&Position, &Origin, &Findings),
-    ) -> There {
+        named: (&Position, &TextOrigin, &Findings),
+    ) -> PathKind {
         let subject = |path: PathBuf| {
             let mut pattern = path.with_extension("").into_os_string();
             pattern.push("*");
@@ -178,17 +178,17 @@ impl Files {
             TrustSubject::Match { pattern }
         };
         if is_beyond && !self.permit_as(subject, shown, named) {
-            return There::Nothing;
+            return PathKind::Nothing;
         }
         let path = self.cwd.join(shown);
         // Most names lead nowhere: whose a place is costs more to know than that nothing is there.
         let there = match std::fs::metadata(&path) {
-            Ok(found) if found.is_file() => There::File,
-            Ok(found) if found.is_dir() => There::Folder,
-            _ => return There::Nothing,
+            Ok(found) if found.is_file() => PathKind::File,
+            Ok(found) if found.is_dir() => PathKind::Folder,
+            _ => return PathKind::Nothing,
         };
         if is_by_system(&path) {
-            There::Nothing
+            PathKind::Nothing
         } else {
             there
         }
@@ -276,7 +276,7 @@ impl Files {
         &self,
         shown: &Path,
         at: &Position,
-        origin: &Origin,
+        origin: &TextOrigin,
         findings: &Findings,
     ) -> Option<String> {
         let file = self.permit(shown, at, origin, findings)?;
@@ -290,7 +290,7 @@ impl Files {
         &self,
         shown: &Path,
         at: &Position,
-        origin: &Origin,
+        origin: &TextOrigin,
         findings: &Findings,
     ) -> Option<Node> {
         let file = self.permit(shown, at, origin, findings)?;
@@ -313,7 +313,7 @@ impl Files {
     pub(crate) fn expand(
         &self,
         written: &str,
-        named: (&Position, &Origin, &Findings),
+        named: (&Position, &TextOrigin, &Findings),
     ) -> Result<Vec<PathBuf>, String> {
         let shown = self.shown(written);
         if !is_pattern(written) {
@@ -360,7 +360,7 @@ impl Files {
 fn permitted(
     subject: impl FnOnce(PathBuf) -> TrustSubject,
     beyond: Option<PathBuf>,
-    (at, origin, findings): (&Position, &Origin, &Findings),
+    (at, origin, findings): (&Position, &TextOrigin, &Findings),
 ) -> bool {
     beyond.is_none_or(|path| {
         let is_never_read = is_of_system(&path);
@@ -428,19 +428,19 @@ fn is_hidden(name: &OsStr) -> bool {
 const OPEN: [&str; 3] = [".github", ".promptfoo", ".vscode"];
 
 /// Whether a path has a part that a text of this origin may not name.
-fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
+fn is_hidden_path(path: &Path, origin: &TextOrigin) -> bool {
     let mut names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
         _ => None,
     });
     match origin {
-        Origin::Person => false,
-        Origin::Config | Origin::Vouched => {
+        TextOrigin::Person => false,
+        TextOrigin::Config | TextOrigin::Vouched => {
             let is_open = |name: &OsStr| OPEN.iter().any(|folder| name == *folder);
             path.file_name().is_some_and(is_hidden)
                 || names.any(|name| is_hidden(name) && !is_open(name))
         }
-        Origin::Data(_) => names.any(is_hidden),
+        TextOrigin::Data(_) => names.any(is_hidden),
     }
 }
 

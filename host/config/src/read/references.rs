@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::bounds::REFERENCES;
-use crate::model::{Findings, Origin, Position};
+use crate::model::{Findings, Position, TextOrigin};
 use crate::read::entry::shortened;
 use crate::read::files::{FileContents, Files, names_file};
 use crate::read::node::{Key, Kind, Mark, Node, Text};
@@ -48,7 +48,7 @@ const VALUE: usize = 2 * size_of::<(Key, Node)>();
 pub(crate) fn resolve(
     root: &mut Node,
     (document, path): (FileContents, &Path),
-    origin: &Origin,
+    origin: &TextOrigin,
     files: &Files,
     findings: &Findings,
 ) {
@@ -66,7 +66,7 @@ pub(crate) fn resolve(
         orders: Orders::default(),
         brought: 0,
     };
-    let place = Place {
+    let place = WalkState {
         key: String::new(),
         perhaps_schema: false,
         chain: Rc::default(),
@@ -86,7 +86,7 @@ fn mentions(node: &Node) -> bool {
 
 /// Where the walk is.
 #[derive(Clone)]
-struct Place {
+struct WalkState {
     /// For messages.
     key: String,
     /// Whether a reference may be a schema's own.
@@ -95,7 +95,7 @@ struct Place {
     chain: Rc<Vec<Rc<str>>>,
 }
 
-impl Place {
+impl WalkState {
     fn below(&self, part: &str, name: &str) -> Self {
         Self {
             key: shortened(format!("{}{part}", self.key)),
@@ -109,7 +109,7 @@ struct Resolver<'a> {
     whole: Node,
     document: FileContents,
     path: &'a Path,
-    origin: &'a Origin,
+    origin: &'a TextOrigin,
     files: &'a Files,
     findings: &'a Findings,
     others: HashMap<PathBuf, Option<Node>>,
@@ -123,7 +123,7 @@ struct Resolver<'a> {
 type Orders = HashMap<*const (Key, Node), Vec<u32>>;
 
 impl Resolver<'_> {
-    fn walk(&mut self, node: &mut Node, place: &Place) {
+    fn walk(&mut self, node: &mut Node, place: &WalkState) {
         if let Some((target, mark)) = reference(node) {
             self.replace(node, &target, mark, place);
             return;
@@ -148,7 +148,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn replace(&mut self, node: &mut Node, target: &str, mark: Mark, place: &Place) {
+    fn replace(&mut self, node: &mut Node, target: &str, mark: Mark, place: &WalkState) {
         let too_much = Refusal::pointer("brings more than 64 MiB with those before it");
         // What is beyond that is not even looked up: each may be as large as the file.
         if self.brought > MAX_BROUGHT {
@@ -188,7 +188,12 @@ impl Resolver<'_> {
     }
 
     /// Returns a copy of what the reference leads to; `None` if that is too much.
-    fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Option<Node>, Refusal> {
+    fn find(
+        &mut self,
+        target: &str,
+        mark: Mark,
+        place: &WalkState,
+    ) -> Result<Option<Node>, Refusal> {
         let (file, pointer) = target.split_once('#').unwrap_or((target, ""));
         if file.is_empty() {
             let found = look_up(&self.whole, pointer, &mut self.orders);
@@ -229,14 +234,14 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    fn refuse(&self, target: &str, refusal: &Refusal, mark: Mark, place: &Place) {
+    fn refuse(&self, target: &str, refusal: &Refusal, mark: Mark, place: &WalkState) {
         let Refusal { reason, help } = refusal;
         let message = format!("$ref '{target}' {reason}");
         self.findings
             .error_help(self.at(mark, place), message, *help);
     }
 
-    fn at(&self, mark: Mark, place: &Place) -> Position {
+    fn at(&self, mark: Mark, place: &WalkState) -> Position {
         Position {
             file: self.path.to_owned(),
             line: mark.line,

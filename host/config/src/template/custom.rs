@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use runner_template::Allowance;
 use serde_json::Value as Json;
 
-use super::{Kept, Template};
+use super::{CompiledCache, Template};
 use crate::model::Script;
 
 /// Calls of filters that one case may make. Each is a call of a guest.
@@ -58,7 +58,7 @@ pub(crate) struct Results {
     /// Whether texts of data are filled in by it, which call nothing outside the sandbox: its arguments
     /// would be theirs.
     is_for_data: bool,
-    pub(super) templates: Arc<Kept<Template>>,
+    pub(super) templates: Arc<CompiledCache<Template>>,
     pub(super) allowance: Allowance,
     state: Mutex<Answered>,
 }
@@ -80,7 +80,10 @@ impl fmt::Debug for Results {
 
 impl Results {
     /// `templates` are those of the plan, which its cases share.
-    pub(crate) fn new(filters: Arc<FilterScripts>, templates: Arc<Kept<Template>>) -> Self {
+    pub(crate) fn new(
+        filters: Arc<FilterScripts>,
+        templates: Arc<CompiledCache<Template>>,
+    ) -> Self {
         Self {
             filters,
             is_for_data: false,
@@ -91,7 +94,10 @@ impl Results {
     }
 
     /// Those of texts of data, which may call `filters` ([`for_data`]).
-    pub(crate) fn for_data(filters: Arc<FilterScripts>, templates: Arc<Kept<Template>>) -> Self {
+    pub(crate) fn for_data(
+        filters: Arc<FilterScripts>,
+        templates: Arc<CompiledCache<Template>>,
+    ) -> Self {
         Self {
             is_for_data: true,
             ..Self::new(filters, templates)

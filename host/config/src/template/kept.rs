@@ -12,7 +12,7 @@ const MAX_KEPT: usize = 256 << 10;
 
 /// What texts were compiled to.
 #[derive(Debug)]
-pub(crate) struct Kept<T>(Mutex<Compiled<T>>);
+pub(crate) struct CompiledCache<T>(Mutex<Compiled<T>>);
 
 #[derive(Debug)]
 struct Compiled<T> {
@@ -20,7 +20,7 @@ struct Compiled<T> {
     bytes: usize,
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for CompiledCache<T> {
     fn default() -> Self {
         Self(Mutex::new(Compiled {
             by_text: HashMap::new(),
@@ -29,7 +29,7 @@ impl<T> Default for Kept<T> {
     }
 }
 
-impl<T> Kept<T> {
+impl<T> CompiledCache<T> {
     /// What `text` was compiled to, or is now.
     pub(crate) fn get<E>(
         &self,
@@ -57,7 +57,7 @@ mod tests {
 
     /// How often each of these texts is compiled, in this order.
     fn compiled(texts: &[&str]) -> usize {
-        let (kept, mut count) = (Kept::default(), 0);
+        let (kept, mut count) = (CompiledCache::default(), 0);
         let of = |text: &str| (!text.is_empty()).then_some(text.len()).ok_or(());
         for text in texts {
             let got = kept.get(text, || {

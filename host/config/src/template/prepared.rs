@@ -14,7 +14,7 @@ use runner_template::{Apart, Escape, Mixed, indented, plain_numbers};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
-use super::{MAX_TEXT, RenderError, Results, Sum, Template, is_plain};
+use super::{FilledSize, MAX_TEXT, RenderError, Results, Template, is_plain};
 use crate::read::yaml;
 
 /// A text, cut up and compiled.
@@ -198,7 +198,7 @@ impl Prepared {
                 })
             }
             Self::Json(part) => {
-                let json = part.render(vars, results, &mut Sum::default())?;
+                let json = part.render(vars, results, &mut FilledSize::default())?;
                 Ok((indented(&json, 2), PromptContent::Json(json)))
             }
         }
@@ -241,7 +241,7 @@ impl JsonPart {
         &self,
         vars: &Vars,
         results: Option<&Arc<Results>>,
-        sum: &mut Sum,
+        sum: &mut FilledSize,
     ) -> Result<Json, RenderError> {
         match self {
             Self::Fixed(json) => Ok(json.clone()),

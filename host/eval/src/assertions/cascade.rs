@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, Check, Earlier, When};
+use runner_config::plan::{Assertion, Check, Earlier, WhenCondition};
 use serde_json::Value;
 
 use crate::grading::{Graded, passed};
@@ -18,14 +18,14 @@ use crate::record::ComponentRecord;
 #[derive(Debug, Default)]
 pub(super) struct Cascade {
     /// Of the checks, sets as a whole.
-    checks: Said,
+    checks: LevelVerdicts,
     /// Of the members of the set that is being graded.
-    members: Said,
+    members: LevelVerdicts,
 }
 
 /// What entries of one level said.
 #[derive(Debug, Default)]
-struct Said {
+struct LevelVerdicts {
     all: JointVerdict,
     kinds: HashMap<String, JointVerdict>,
     metrics: HashMap<String, JointVerdict>,
@@ -42,7 +42,7 @@ enum JointVerdict {
 
 impl Cascade {
     /// Why an assertion of `check` is skipped; `None` if it is to be graded.
-    pub(super) fn skips(&self, check: &Check, when: &When) -> Option<String> {
+    pub(super) fn skips(&self, check: &Check, when: &WhenCondition) -> Option<String> {
         let said = match check {
             Check::One(_) => &self.checks,
             Check::Set { .. } => &self.members,
@@ -65,7 +65,7 @@ impl Cascade {
 
     /// Takes what all members of a check came to.
     pub(super) fn ended(&mut self, check: &Check, members: &[Graded]) {
-        self.members = Said::default();
+        self.members = LevelVerdicts::default();
         if let Some(pass) = passed(check, members) {
             self.checks
                 .note(&check.written_kind(), check.metric(), pass);
@@ -73,7 +73,7 @@ impl Cascade {
     }
 }
 
-impl Said {
+impl LevelVerdicts {
     fn note(&mut self, kind: &str, metric: Option<&str>, pass: bool) {
         self.all.note(pass);
         of(&mut self.kinds, kind).note(pass);
@@ -108,7 +108,7 @@ fn of<'a>(verdicts: &'a mut HashMap<String, JointVerdict>, name: &str) -> &'a mu
     verdicts.get_mut(name).expect("it is there now")
 }
 
-fn reason(when: &When) -> String {
+fn reason(when: &WhenCondition) -> String {
     if when.passed {
         "Skipped: an assertion that it depends on did not pass".to_owned()
     } else {
@@ -134,7 +134,7 @@ mod tests {
 
     fn when(passed: bool, of: Earlier) -> Assertion {
         Assertion {
-            when: Some(When { passed, of }),
+            when: Some(WhenCondition { passed, of }),
             ..assertion(1.0)
         }
     }

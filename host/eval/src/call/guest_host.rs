@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
-    CacheMode, CallBodies, Code, Exchange, ExchangeScope, Grants, Payers, Reservation, Said,
-    Scheduling,
+    CacheMode, CallBodies, Exchange, ExchangeCode, ExchangeScope, Grants, Payers, Reservation,
+    Scheduling, StatedCost,
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
@@ -27,7 +27,7 @@ use crate::record::GraderUsage;
 
 /// Whom a call may ask.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asks {
+pub(super) struct ModelAccess {
     /// The aliases that it was granted.
     pub(super) llm: Vec<String>,
     /// What the four aliases of model-graded assertions stand for.
@@ -41,7 +41,7 @@ pub(super) struct GuestHost {
     pub(super) grants: Arc<Grants>,
     /// How its requests share quotas.
     pub(super) scheduling: Arc<Scheduling>,
-    pub(super) asks: Asks,
+    pub(super) asks: ModelAccess,
     /// What its requests claim, if a budget pays for them.
     pub(super) reservation: Option<Arc<Reservation>>,
     /// The answers on their way to the guest.
@@ -95,9 +95,11 @@ impl Host for GuestHost {
                 })
             }
             // No guest lives to take this for its server's fault.
-            Err(failure) if failure.code == Code::Draining => self.scope.end_when_idle().await,
+            Err(failure) if failure.code == ExchangeCode::Draining => {
+                self.scope.end_when_idle().await
+            }
             Err(failure) => {
-                if failure.code == Code::Budget {
+                if failure.code == ExchangeCode::Budget {
                     self.refuse(&failure.message);
                 }
                 Err(exchange_error(failure))
@@ -315,7 +317,7 @@ impl GuestHost {
     }
 
     /// Settles what the call cost.
-    pub(super) fn close(&self, said: Said) {
+    pub(super) fn close(&self, said: StatedCost) {
         if let Some(reservation) = &self.reservation {
             reservation.close(said);
         }

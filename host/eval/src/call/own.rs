@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use runner_config::plan::Case;
-use runner_gateway::{Payers, Reservation, Said};
+use runner_gateway::{Payers, Reservation, StatedCost};
 use runner_sandbox::abi::{
     self, Argument, CallContext, Completion, Form, Message, Module, Program, ReadCompletion, Role,
 };
 use serde_json::{Map, Value, json};
 
-use super::program::Ask;
+use super::program::ProgramCall;
 use super::{CallScope, CalledFor, Counts, settle};
 use crate::answer::{Completed, believable, believable_cost, token_usage};
 use crate::failure::{CallFailure, FailureCode};
-use crate::plugins::{Own, Runs, Target};
+use crate::plugins::{ConfigProvider, ExecutionMode, Target};
 use crate::private_door::Purpose;
 use crate::record::{GraderUsage, TestCase};
 use crate::script::exchange::{Embedded, Stated};
@@ -42,7 +42,7 @@ impl CallScope {
         &self,
         grader: Option<&Payers>,
         target: &Target,
-        own: &Own,
+        own: &ConfigProvider,
         request: &abi::Request,
         (case, identity, purpose): CalledFor<'_>,
     ) -> Result<Completed, CallFailure> {
@@ -61,7 +61,7 @@ impl CallScope {
         });
         let (latency, counts) = (told.latency, told.counts);
         let stated = stated.map_err(|failure| {
-            close(told.reservation.as_deref(), Said::Failed);
+            close(told.reservation.as_deref(), StatedCost::Failed);
             CallFailure { latency, ..failure }
         })?;
         let mut read = ReadCompletion {
@@ -92,7 +92,7 @@ impl CallScope {
         &self,
         grader: Option<&Payers>,
         target: &Target,
-        own: &Own,
+        own: &ConfigProvider,
         inputs: Vec<String>,
         identity: &CallContext,
     ) -> Result<(Vec<Vec<f32>>, GraderUsage), CallFailure> {
@@ -111,7 +111,7 @@ impl CallScope {
                 embedded.map_err(|why| failed(target, &why))
             });
             let mut embedded = embedded.inspect_err(|_| {
-                close(told.reservation.as_deref(), Said::Failed);
+                close(told.reservation.as_deref(), StatedCost::Failed);
             })?;
             let _ = believable_cost(&mut embedded.cost_usd);
             let _ = believable(&mut embedded.usage);
@@ -131,10 +131,10 @@ impl CallScope {
         &self,
         grader: Option<&Payers>,
         target: &Target,
-        own: &Own,
+        own: &ConfigProvider,
         asked: &OwnRequest,
         identity: &CallContext,
-    ) -> Told {
+    ) -> ProviderReply {
         let payers = Payers::shared(target.payers.as_ref(), grader, target.price);
         let reservation = payers.map(|payers| Arc::new(Reservation::new(payers)));
         let counts = Counts::default();
@@ -144,7 +144,7 @@ impl CallScope {
         let worked = begun.elapsed().saturating_sub(counts.waited());
         let latency = worked + counts.past_latency();
         self.pause(target, &counts).await;
-        Told {
+        ProviderReply {
             value: given
                 .and_then(|given| given.map_err(|Fault(message, _)| failed(target, &message))),
             latency,
@@ -156,19 +156,19 @@ impl CallScope {
     async fn ask_own(
         &self,
         target: &Target,
-        own: &Own,
+        own: &ConfigProvider,
         asked: &OwnRequest,
         reservation: Option<Arc<Reservation>>,
         counts: &Counts,
         identity: &CallContext,
     ) -> Result<CodeResult, CallFailure> {
         let (callee, files, call) = match &own.runs {
-            Runs::Sandboxed(script) => {
+            ExecutionMode::Sandboxed(script) => {
                 let runnable = sandboxed(runnable(script), asked);
                 let arguments = asked.arguments(script.language == crate::script::PYTHON);
                 return self.run_code(runnable, &arguments, identity).await;
             }
-            Runs::Outside(callee, script) => {
+            ExecutionMode::Outside(callee, script) => {
                 let Runnable {
                     mut program,
                     outside,
@@ -182,14 +182,14 @@ impl CallScope {
                 let call = call(&program, &arguments, role);
                 (callee, outside.and_then(|outside| outside.files), call)
             }
-            Runs::Command(callee) => {
+            ExecutionMode::Command(callee) => {
                 if asked.is_option() && !callee.ends_options {
                     return Err(failed(target, AN_OPTION));
                 }
                 (callee, None, asked.command())
             }
         };
-        let ask = Ask {
+        let ask = ProgramCall {
             callee,
             scheduling: Some(&target.scheduling),
             files: files.as_deref(),
@@ -201,7 +201,7 @@ impl CallScope {
 }
 
 /// What a provider of the config said.
-struct Told {
+struct ProviderReply {
     value: Result<Option<Value>, CallFailure>,
     latency: Duration,
     counts: Counts,
@@ -209,7 +209,7 @@ struct Told {
 }
 
 /// Settles what was reserved for a call.
-fn close(reservation: Option<&Reservation>, said: Said) {
+fn close(reservation: Option<&Reservation>, said: StatedCost) {
     if let Some(reservation) = reservation {
         reservation.close(said);
     }
@@ -246,7 +246,12 @@ struct OwnRequest {
 }
 
 impl OwnRequest {
-    fn new(target: &Target, own: &Own, request: &abi::Request, case: Option<&Case>) -> Self {
+    fn new(
+        target: &Target,
+        own: &ConfigProvider,
+        request: &abi::Request,
+        case: Option<&Case>,
+    ) -> Self {
         // An empty prompt is one, too.
         let is_chat = request.prompt.is_empty() && request.messages.iter().any(says_something);
         let prompt = if is_chat {
@@ -286,7 +291,7 @@ impl OwnRequest {
         }
     }
 
-    fn for_vector(target: &Target, own: &Own, input: String) -> Self {
+    fn for_vector(target: &Target, own: &ConfigProvider, input: String) -> Self {
         Self {
             method: EMBEDS,
             prompt: input,
@@ -338,7 +343,7 @@ impl OwnRequest {
 }
 
 /// What a class is made with, and a function is handed; without a label if there is none.
-fn setup(target: &Target, own: &Own) -> Value {
+fn setup(target: &Target, own: &ConfigProvider) -> Value {
     let mut setup = json!({ "id": target.id, "config": own.config });
     if let Some(label) = &own.label {
         setup["label"] = label.as_str().into();

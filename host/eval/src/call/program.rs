@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{CaseId, CodeFiles, Engine};
 use runner_gateway::{
-    CallBodies, Code, ExchangeScope, ProcessCall, Reply, Reservation, Scheduling,
+    CallBodies, ExchangeCode, ExchangeScope, ProcessCall, Reply, Reservation, Scheduling,
 };
-use runner_process::{Level, Log, LogLine as PrintedLine, Report};
+use runner_process::{CodeFailure, Level, Log, LogLine as PrintedLine};
 use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
 use serde::Deserialize;
@@ -24,7 +24,7 @@ use crate::script::outside::{call, command_call, failure};
 use crate::script::{CodeResult, Outside, fault};
 
 /// One call of a program.
-pub(super) struct Ask<'a> {
+pub(super) struct ProgramCall<'a> {
     pub(super) callee: &'a Callee,
     /// What it shares its places with, where that is not the program's own.
     pub(super) scheduling: Option<&'a Arc<Scheduling>>,
@@ -39,7 +39,7 @@ pub(super) struct Ask<'a> {
 struct Body {
     #[serde(default, deserialize_with = "present")]
     value: Option<Value>,
-    error: Option<Report>,
+    error: Option<CodeFailure>,
 }
 
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
@@ -58,7 +58,7 @@ impl CallScope {
         let none = serde_json::Map::new();
         let callee = self.context.programs.callee(&outside.process, files, &none);
         let is_command = matches!(outside.process.engine, Engine::Command { .. });
-        let ask = Ask {
+        let ask = ProgramCall {
             callee: &callee,
             scheduling: None,
             files,
@@ -80,7 +80,7 @@ impl CallScope {
     /// Makes one call of a program, through the gateway.
     pub(super) async fn ask_program(
         &self,
-        ask: Ask<'_>,
+        ask: ProgramCall<'_>,
         counts: &Counts,
     ) -> Result<CodeResult, CallFailure> {
         let Callee {
@@ -129,7 +129,7 @@ impl CallScope {
                 counts.answered();
                 Ok(given(&reply, &folder.to_string_lossy(), executable))
             }
-            Err(error) if error.code == Code::Draining => self.end_when_idle().await,
+            Err(error) if error.code == ExchangeCode::Draining => self.end_when_idle().await,
             Err(error) => {
                 counts.add(&error.spent);
                 Err(CallFailure::of(exchange_error(error)))

@@ -1,22 +1,22 @@
 //! The words of the contract for what happens in the gateway.
 
-use runner_gateway::{Code, ExchangeError};
+use runner_gateway::{ExchangeCode, ExchangeError};
 use runner_sandbox::abi::{self, ErrorCode};
 
 /// A failed exchange as its guest hears of it.
 pub(super) fn exchange_error(failure: ExchangeError) -> abi::Error {
     let code = match failure.code {
-        Code::InvalidRequest => ErrorCode::InvalidRequest,
-        Code::Auth => ErrorCode::Auth,
-        Code::NotFound => ErrorCode::NotFound,
-        Code::Denied => ErrorCode::Denied,
-        Code::RateLimited => ErrorCode::RateLimited,
-        Code::QuotaExhausted => ErrorCode::QuotaExhausted,
-        Code::Timeout => ErrorCode::Timeout,
-        Code::Transient => ErrorCode::Transient,
-        Code::Budget => ErrorCode::Budget,
-        Code::BadResponse => ErrorCode::BadResponse,
-        Code::Draining | Code::Other => ErrorCode::Other,
+        ExchangeCode::InvalidRequest => ErrorCode::InvalidRequest,
+        ExchangeCode::Auth => ErrorCode::Auth,
+        ExchangeCode::NotFound => ErrorCode::NotFound,
+        ExchangeCode::Denied => ErrorCode::Denied,
+        ExchangeCode::RateLimited => ErrorCode::RateLimited,
+        ExchangeCode::QuotaExhausted => ErrorCode::QuotaExhausted,
+        ExchangeCode::Timeout => ErrorCode::Timeout,
+        ExchangeCode::Transient => ErrorCode::Transient,
+        ExchangeCode::Budget => ErrorCode::Budget,
+        ExchangeCode::BadResponse => ErrorCode::BadResponse,
+        ExchangeCode::Draining | ExchangeCode::Other => ErrorCode::Other,
     };
     abi::Error::new(code, failure.message)
 }

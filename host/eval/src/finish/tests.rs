@@ -1,6 +1,6 @@
 //! What becomes of a case: which row it gets, whether it may still run, what waits and what is left to others.
 
-use runner_config::plan::{Needs, Question, QuestionBudget, Strand};
+use runner_config::plan::{CaseResource, Needs, Question, QuestionBudget};
 use runner_gateway::Secret;
 use serde_json::Value;
 
@@ -98,7 +98,7 @@ fn leaves(mut case: Case) -> Case {
     case.needs = Some(Arc::new(Needs {
         alone: false,
         reads: Vec::new(),
-        writes: vec![Strand::Register("r".into())],
+        writes: vec![CaseResource::Register("r".into())],
     }));
     case
 }
@@ -106,9 +106,9 @@ fn leaves(mut case: Case) -> Case {
 /// How a case ended, in a word, and how its row did.
 fn word(end: &CaseEnd) -> (&'static str, Option<Outcome>) {
     let how = match end.how {
-        Ended::Answered(_) => "answered",
-        Ended::Done => "done",
-        Ended::Open => "open",
+        EndStatus::Answered(_) => "answered",
+        EndStatus::Done => "done",
+        EndStatus::Open => "open",
     };
     let row = end.finished.as_ref();
     (how, row.map(|finished| finished.row.outcome))
@@ -116,7 +116,7 @@ fn word(end: &CaseEnd) -> (&'static str, Option<Outcome>) {
 
 fn held(end: CaseEnd) -> Uncompared {
     match end.how {
-        Ended::Answered(held) => held,
+        EndStatus::Answered(held) => held,
         how => panic!("it does not wait: {how:?}"),
     }
 }

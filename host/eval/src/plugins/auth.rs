@@ -11,7 +11,7 @@ use runner_gateway::{Credential, OriginPattern, Scheme, Secret, TokenClient};
 use serde_json::{Map, Value, json};
 
 use super::bind_error::{BindError, place_of};
-use super::ways::{Named, Way};
+use super::ways::{AddressSource, ReachableOrigin};
 
 /// The key of the config.
 const KEY: &str = "auth";
@@ -65,15 +65,15 @@ impl Auth {
 
     /// The way to the server of tokens, which sees the variables in `auth`. They count as going to the
     /// provider's address as well, since what they give does.
-    pub(super) fn way(&self, provider: &Provider, takes: &[EnvRead]) -> Option<Way> {
+    pub(super) fn way(&self, provider: &Provider, takes: &[EnvRead]) -> Option<ReachableOrigin> {
         let to = self.asks.clone()?;
         let pointer = format!("/{KEY}");
         let is_inside = |read: &&EnvRead| provider.places.may_hold(&pointer, &read.at);
         let there: Vec<EnvRead> = takes.iter().filter(is_inside).cloned().collect();
         let at = provider.places.of(&format!("{pointer}/tokenUrl"));
-        Some(Way {
+        Some(ReachableOrigin {
             to,
-            named: Named::Text,
+            named: AddressSource::Text,
             author: provider.origin.clone(),
             at: at.unwrap_or(&provider.at).clone(),
             own: BTreeSet::new(),

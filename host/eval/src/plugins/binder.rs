@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use runner_config::plan::{EnvRead, Position, Provider};
-use runner_config::{Origin as Author, Permissions, Prices};
+use runner_config::{Permissions, Prices, TextOrigin as Author};
 use runner_gateway::{Grants, OriginPattern, Scheme, Secret};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -17,7 +17,7 @@ use super::bind_error::{BindError, place};
 use super::bounds::AllLanes;
 use super::budgets::Budgets;
 use super::set::PluginSet;
-use super::ways::{Named, Noted, Way};
+use super::ways::{AddressSource, Noted, ReachableOrigin};
 use crate::programs::Programs;
 use crate::trust::Agreements;
 
@@ -85,9 +85,9 @@ impl Binder<'_> {
     /// Notes what a config lets a plugin reach.
     pub(super) fn granted_ways(&self, hosts: &[OriginPattern], at: &Position, takes: &[EnvRead]) {
         for to in hosts {
-            self.noted.way(Way {
+            self.noted.way(ReachableOrigin {
                 to: to.clone(),
-                named: Named::Text,
+                named: AddressSource::Text,
                 author: Author::Config,
                 at: at.clone(),
                 own: BTreeSet::new(),

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use runner_config::Origin as Author;
+use runner_config::TextOrigin as Author;
 use runner_config::plan::{Code, EnvRead, Provider, ProviderProgram};
 use runner_gateway::{Credential, Grants, Payers, Scheduling};
 use runner_sandbox::CallLimits;
@@ -28,8 +28,8 @@ use super::foreign::hide_keys;
 use super::loaded::{LoadedPlugin, Trust};
 use super::price::price;
 use super::signature_auth;
-use super::target::{Answers, ByPlugin, Own, Runs, Target};
-use super::ways::{Address, Named, Way};
+use super::target::{ByPlugin, ConfigProvider, ExecutionMode, ProviderBackend, Target};
+use super::ways::{Address, AddressSource, ReachableOrigin};
 use crate::private_door::{self, Extras};
 
 /// An assertion type of the plan, ready to be called.
@@ -96,7 +96,7 @@ impl Binder<'_> {
             id: provider.id.clone(),
             payers: self.budgets.of_provider(provider, Some(&plugin), price),
             price,
-            answers: Answers::Component(ByPlugin {
+            answers: ProviderBackend::Component(ByPlugin {
                 abi: abi::Target {
                     // By its own prefix, whatever the config calls that.
                     id: provider.id.replacen(&provider.prefix, prefix, 1),
@@ -143,29 +143,31 @@ impl Binder<'_> {
         let env = &provider.env;
         let runs = match program {
             ProviderProgram::Command(process) => {
-                Runs::Command(self.programs.callee(process, None, env))
+                ExecutionMode::Command(self.programs.callee(process, None, env))
             }
             ProviderProgram::Code(script) => {
                 if let (Some(process), Code::File { files, .. }) = (&script.process, &script.code) {
                     let callee = self.programs.callee(process, Some(files), env);
-                    Runs::Outside(callee, script.clone())
+                    ExecutionMode::Outside(callee, script.clone())
                 } else {
                     self.noted.read_by_code(&provider.env_reads);
-                    Runs::Sandboxed(script.clone())
+                    ExecutionMode::Sandboxed(script.clone())
                 }
             }
         };
         let usual = scheduling(Some(provider), self.lanes);
         let scheduling = match &runs {
-            Runs::Sandboxed(_) => usual,
-            Runs::Outside(callee, _) | Runs::Command(callee) => callee.bound(usual),
+            ExecutionMode::Sandboxed(_) => usual,
+            ExecutionMode::Outside(callee, _) | ExecutionMode::Command(callee) => {
+                callee.bound(usual)
+            }
         };
         let price = price(provider, self.prices);
         Target {
             id: provider.id.clone(),
             payers: self.budgets.of_provider(provider, None, price),
             price,
-            answers: Answers::Own(Own {
+            answers: ProviderBackend::Own(ConfigProvider {
                 runs,
                 label: provider.label.clone(),
                 config: provider.config.clone(),
@@ -348,7 +350,7 @@ impl Binder<'_> {
                         && !self.is_persons(configured::keys(&shared.address), wants, config)
                 }),
                 patterns: to.map_or(stated, |to| vec![to]),
-                named: Named::Vendor,
+                named: AddressSource::Vendor,
                 at: provider.at.clone(),
                 is_exact: false,
             });
@@ -364,11 +366,11 @@ impl Binder<'_> {
         let is_written = provider.config.contains_key(key) || address == &provider.id;
         let by_flag = provider.origin == Author::Person && is_written;
         let named = if is_stated {
-            Named::Vendor
+            AddressSource::Vendor
         } else if is_persons || by_flag {
-            Named::Person
+            AddressSource::Person
         } else {
-            Named::Text
+            AddressSource::Text
         };
         let at = provider.places.of(&format!("/{key}"));
         Ok(Address {
@@ -404,7 +406,7 @@ impl Binder<'_> {
         (own, takes, named_by): (&BTreeSet<String>, &[EnvRead], &[EnvRead]),
     ) {
         for to in &address.patterns {
-            self.noted.way(Way {
+            self.noted.way(ReachableOrigin {
                 to: to.clone(),
                 named: address.named,
                 author: provider.origin.clone(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use runner_config::plan::{DeclaredLimit, LimitCounts, Provider, RunOptions, ServerLimits};
 use runner_config::{PluginEntry, Terms, microusd};
-use runner_gateway::{Counts, LanePolicy, LaneStrategy, Limit, Scheduling};
+use runner_gateway::{LanePolicy, LaneStrategy, Limit, LimitMeasure, Scheduling};
 use runner_sandbox::CallLimits;
 
 use super::loaded::{LoadedPlugin, Trust};
@@ -125,9 +125,9 @@ fn limit(declared: &Arc<DeclaredLimit>) -> Arc<Limit> {
     Arc::new(Limit {
         name: declared.name.clone(),
         counts: match declared.counts {
-            LimitCounts::Requests { window } => Counts::Requests(window),
-            LimitCounts::Tokens { window } => Counts::Tokens(window),
-            LimitCounts::Concurrency => Counts::Concurrency,
+            LimitCounts::Requests { window } => LimitMeasure::Requests(window),
+            LimitCounts::Tokens { window } => LimitMeasure::Tokens(window),
+            LimitCounts::Concurrency => LimitMeasure::Concurrency,
         },
         capacity: declared.capacity,
     })
@@ -135,7 +135,7 @@ fn limit(declared: &Arc<DeclaredLimit>) -> Arc<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use runner_config::Origin;
+    use runner_config::TextOrigin;
     use runner_config::plan::{Budget, Places, Position, ProviderCode};
     use serde_json::Map;
 
@@ -160,7 +160,7 @@ mod tests {
             code: ProviderCode::default(),
             plugin: "acme".to_owned(),
             program: None,
-            origin: Origin::Config,
+            origin: TextOrigin::Config,
             env_reads: Vec::new(),
             at: Position::default(),
             places: Places::default(),
@@ -264,9 +264,9 @@ mod tests {
         assert_eq!(
             limits,
             [
-                ("account requests", Counts::Requests(window), 60),
-                ("account tokens", Counts::Tokens(window), 9000),
-                ("account concurrency", Counts::Concurrency, 5),
+                ("account requests", LimitMeasure::Requests(window), 60),
+                ("account tokens", LimitMeasure::Tokens(window), 9000),
+                ("account concurrency", LimitMeasure::Concurrency, 5),
             ]
         );
     }

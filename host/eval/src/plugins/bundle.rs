@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use runner_config::plan::{Plan, Test};
 use runner_sandbox::abi::Info;
-use runner_sandbox::{Carried, LoadError, Plugin, Sandbox};
+use runner_sandbox::{CarriedSet, LoadError, Plugin, Sandbox};
 use serde::{Deserialize, Serialize};
 
 use crate::private_door::asks_judges;
 
 /// What a component serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Served {
+pub struct PluginServices {
     /// Its name.
     pub name: String,
     /// Provider prefixes.
@@ -39,17 +39,17 @@ pub struct Served {
 
 /// A component that is no part of the bundle and may be beside it, and is loaded when needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Optional {
+pub struct OptionalPlugin {
     /// What it serves.
-    pub served: Served,
+    pub served: PluginServices,
     /// How to get it.
     pub help: &'static str,
 }
 
 /// A component of the bundle that is not loaded.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) served: Served,
+pub(super) struct UnloadedPlugin {
+    pub(super) served: PluginServices,
     pub(super) place: Whereabouts,
     /// Whether it may be missing.
     pub(super) is_optional: bool,
@@ -60,10 +60,10 @@ pub(super) struct Waiting {
 pub(super) enum Whereabouts {
     File(PathBuf),
     /// In the program itself, under the name by which it serves.
-    Carried(Arc<Carried>),
+    Carried(Arc<CarriedSet>),
 }
 
-impl Waiting {
+impl UnloadedPlugin {
     /// The file that it is in.
     pub(super) fn path(&self) -> &Path {
         match &self.place {
@@ -81,7 +81,7 @@ impl Waiting {
     }
 }
 
-impl Served {
+impl PluginServices {
     /// What a loaded component serves.
     pub fn by(component: &Plugin) -> Self {
         let info = component.info();
@@ -103,7 +103,7 @@ impl Served {
     }
 
     /// Whether a plan that names these needs it.
-    pub(super) fn is_needed(&self, names: &Names<'_>) -> bool {
+    pub(super) fn is_needed(&self, names: &PlanNames<'_>) -> bool {
         let any = |served: &[String], named: &BTreeSet<&str>| {
             served.iter().any(|name| named.contains(name.as_str()))
         };
@@ -124,15 +124,15 @@ pub(super) fn settings(info: &Info) -> BTreeSet<String> {
 ///
 /// # Panics
 /// If the table in the program is no table; a test reads it.
-pub fn bundle() -> Vec<Served> {
+pub fn bundle() -> Vec<PluginServices> {
     serde_json::from_str(include_str!("bundle.json")).expect("the program's own table is JSON")
 }
 
 /// What the program knows of components that may be beside its bundle.
-pub fn optional() -> Vec<Optional> {
+pub fn optional() -> Vec<OptionalPlugin> {
     let name = || "python".to_owned();
-    vec![Optional {
-        served: Served {
+    vec![OptionalPlugin {
+        served: PluginServices {
             name: name(),
             prefixes: Vec::new(),
             types: Vec::new(),
@@ -146,13 +146,13 @@ pub fn optional() -> Vec<Optional> {
 }
 
 /// The names by which a plan means components.
-pub(super) struct Names<'a> {
+pub(super) struct PlanNames<'a> {
     languages: &'a BTreeSet<String>,
     prefixes: BTreeSet<&'a str>,
     types: BTreeSet<&'a str>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> PlanNames<'a> {
     pub(super) fn of(plan: &'a Plan) -> Self {
         let assertions = || plan.tests.models().flat_map(Test::assertions);
         let judges = assertions().flat_map(|one| one.judges.all());

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use runner_config::plan::{HUMAN, MAX_SCORE};
 use runner_config::{AbsentLanguage, Catalog};
 
-use super::bundle::{Waiting, settings};
+use super::bundle::{UnloadedPlugin, settings};
 use super::loaded::Trust;
 use super::set::PluginSet;
-use super::set::Serves;
+use super::set::ServingPlugin;
 use crate::private_door::asks_judges;
 
 impl PluginSet {
     /// What exists, for the config to check names against.
     pub fn catalog(&self) -> Catalog {
         let alias = |index: usize| self.plugins[index].alias.clone();
-        let names = |map: &BTreeMap<String, Serves>| -> BTreeMap<String, String> {
+        let names = |map: &BTreeMap<String, ServingPlugin>| -> BTreeMap<String, String> {
             let names = map.iter();
             names
                 .map(|(name, serves)| (name.clone(), alias(serves.index)))
@@ -52,7 +52,7 @@ impl PluginSet {
                 .collect(),
             absent_languages: self.absent_languages(),
         };
-        for Waiting { served, .. } in &self.waiting {
+        for UnloadedPlugin { served, .. } in &self.waiting {
             let serves = |name: &String| (name.clone(), served.name.clone());
             // What the config calls by a name of the bundle stands for it.
             let prefixes = served.prefixes.iter();

@@ -6,7 +6,7 @@
 //! that is the person's to agree to.
 
 use runner_config::plan::Provider;
-use runner_config::{Origin as Author, TrustRequest, TrustSubject};
+use runner_config::{TextOrigin as Author, TrustRequest, TrustSubject};
 use runner_gateway::{Certificates, Malformed, OriginPattern, Secret};
 use serde_json::{Map, Value};
 

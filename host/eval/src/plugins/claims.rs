@@ -11,11 +11,11 @@ use runner_config::misspelt;
 use runner_sandbox::Plugin;
 
 use super::bind_error::{beginning, place};
-use super::bundle::Served;
+use super::bundle::PluginServices;
 use super::extensions;
 use super::loaded::{LoadedPlugin, Trust};
 use super::plugin_error::PluginError;
-use super::set::{PluginSet, Serves};
+use super::set::{PluginSet, ServingPlugin};
 
 /// A name that a plugin claims.
 struct Claim {
@@ -94,7 +94,7 @@ impl PluginSet {
         ];
         for (names, claims) in names {
             for Claim { name, own, .. } in claims {
-                let serves = |own| Serves { index, own };
+                let serves = |own| ServingPlugin { index, own };
                 if !plugin.is_bundled() {
                     let whole = format!("{}/{own}", plugin.alias);
                     names.insert(whole, serves(own.clone()));
@@ -144,7 +144,7 @@ impl PluginSet {
         plugin: &LoadedPlugin,
         what: &'static str,
         claims: &[Claim],
-        known: &BTreeMap<String, Serves>,
+        known: &BTreeMap<String, ServingPlugin>,
     ) -> Option<PluginError> {
         claims.iter().enumerate().find_map(|(at, claim)| {
             let name = &claim.name;
@@ -218,7 +218,7 @@ fn extensions_of(component: &Plugin) -> impl Iterator<Item = &String> {
 }
 
 /// The first thing that a component and one of the bundle both claim.
-fn collision(plugin: &LoadedPlugin, served: &Served) -> Option<(&'static str, String)> {
+fn collision(plugin: &LoadedPlugin, served: &PluginServices) -> Option<(&'static str, String)> {
     let has = |claims: &[Claim], name: &String, even_given: bool| {
         let mut claims = claims.iter();
         claims.any(|claim| claim.name == *name && (even_given || !claim.is_configs))

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use runner_config::plan::{Places, Plan, Position, Provider};
 use runner_config::{
-    CredentialGrant, Origin as Author, Permissions, PluginEntry, PluginLimits, TrustRequest,
+    CredentialGrant, Permissions, PluginEntry, PluginLimits, TextOrigin as Author, TrustRequest,
     TrustSubject,
 };
 use runner_gateway::{Credential, Grants, OriginPattern, Scheme, Secret};

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::aws::{FoundKey, home, small_file};
 use super::binder::{Binder, take};
-use super::ways::{Named, Way};
+use super::ways::{AddressSource, ReachableOrigin};
 
 /// The variable by which the person names another server of tokens than Google's.
 const TOKENS_AT: &str = "RUNNER_GOOGLE_TOKEN_URL";
@@ -84,18 +84,18 @@ impl Binder<'_> {
         want: &CredentialWant,
         credential: &Credential,
         takes: &[EnvRead],
-    ) -> Option<Way> {
+    ) -> Option<ReachableOrigin> {
         let to = credential.secret.as_ref()?.google_gives()?;
         let pointer = format!("/{}", want.value_config_key.as_ref()?);
         let is_inside = |read: &&EnvRead| provider.places.may_hold(&pointer, &read.at);
         let at = provider.places.of(&pointer);
         let is_persons = self.env.get(TOKENS_AT).is_some_and(|url| !url.is_empty());
-        Some(Way {
+        Some(ReachableOrigin {
             to: OriginPattern::exactly(to),
             named: if is_persons {
-                Named::Person
+                AddressSource::Person
             } else {
-                Named::Vendor
+                AddressSource::Vendor
             },
             author: provider.origin.clone(),
             at: at.unwrap_or(&provider.at).clone(),

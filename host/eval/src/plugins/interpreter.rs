@@ -14,7 +14,7 @@ use runner_sandbox::{CallLimits, Sandbox};
 use tokio::sync::Semaphore;
 
 use super::bounds::call_limits;
-use super::bundle::Waiting;
+use super::bundle::UnloadedPlugin;
 use super::loaded::{LoadedPlugin, Trust};
 use super::set::PluginSet;
 
@@ -78,7 +78,7 @@ impl PluginSet {
         if let Some(interpreter) = self.loaded(language) {
             return Ok(interpreter);
         }
-        let speaks = |one: &&Waiting| {
+        let speaks = |one: &&UnloadedPlugin| {
             one.served
                 .languages
                 .iter()

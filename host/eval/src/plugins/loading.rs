@@ -9,14 +9,14 @@ use std::sync::Arc;
 use runner_config::PluginEntry;
 use runner_config::plan::Plan;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
-use runner_sandbox::{Carried, Code, Plugin, Sandbox};
+use runner_sandbox::{CarriedSet, MessageCode, Plugin, Sandbox};
 
 use super::bind_error::{beginning, place};
-use super::bundle::{Names, Served, Waiting, Whereabouts, bundle, optional};
+use super::bundle::{PlanNames, PluginServices, UnloadedPlugin, Whereabouts, bundle, optional};
 use super::loaded::{LoadedPlugin, Trust};
 use super::plugin_error::PluginError;
 use super::set::PluginSet;
-use super::sources::{Bundled, Known, PluginSources};
+use super::sources::{BundleProof, BundleSource, PluginSources};
 
 impl PluginSet {
     /// Loads every component but those of the bundle that are known without, see
@@ -82,7 +82,7 @@ impl PluginSet {
             warnings: Vec::new(),
             errors: Vec::new(),
         };
-        let mut names = Names::of(plan);
+        let mut names = PlanNames::of(plan);
         names.leave_out(
             |name| loading.set.by_prefix(name).is_some(),
             |name| loading.set.by_type(name).is_some(),
@@ -93,7 +93,7 @@ impl PluginSet {
             .filter(|one| one.served.is_needed(&names))
         {
             match one.load(sandbox) {
-                Ok(component) if Served::by(&component) == one.served => {
+                Ok(component) if PluginServices::by(&component) == one.served => {
                     loading.bundled(component, one.is_optional);
                 }
                 Ok(component) => loading.errors.push(PluginError::OtherBundle {
@@ -120,15 +120,15 @@ struct Loading<'a> {
 
 impl Loading<'_> {
     /// Loads the bundle: what the program knows of waits until somebody needs it.
-    fn bundle(&mut self, bundled: Bundled) {
+    fn bundle(&mut self, bundled: BundleSource) {
         match bundled {
-            Bundled::Carried(carried) => self.carried(&carried),
-            Bundled::Folder { directory, known } => self.folder(&directory, known),
+            BundleSource::Carried(carried) => self.carried(&carried),
+            BundleSource::Folder { directory, known } => self.folder(&directory, known),
         }
     }
 
     /// Loads what the program carries. It vouches for that itself.
-    fn carried(&mut self, carried: &Arc<Carried>) {
+    fn carried(&mut self, carried: &Arc<CarriedSet>) {
         let has = |name: &str| {
             let carried = carried.about(name).map(|_| carried.clone());
             carried.map(Whereabouts::Carried)
@@ -145,11 +145,11 @@ impl Loading<'_> {
             }
         }
         let digests = carried.components().map(|about| about.sha256.clone());
-        self.set.known = Known::Digests(digests.collect());
+        self.set.known = BundleProof::Digests(digests.collect());
     }
 
     /// Loads what is in a folder.
-    fn folder(&mut self, directory: &Path, known: Known) {
+    fn folder(&mut self, directory: &Path, known: BundleProof) {
         self.set.known = known;
         let has = |name: &str| {
             let path = directory.join(format!("{name}.wasm"));
@@ -165,7 +165,7 @@ impl Loading<'_> {
     fn wait(&mut self, has: impl Fn(&str) -> Option<Whereabouts>) {
         for served in bundle() {
             if let Some(place) = has(&served.name) {
-                self.set.waiting.push(Waiting {
+                self.set.waiting.push(UnloadedPlugin {
                     served,
                     place,
                     is_optional: false,
@@ -174,7 +174,7 @@ impl Loading<'_> {
         }
         for option in optional() {
             match has(&option.served.name) {
-                Some(place) => self.set.waiting.push(Waiting {
+                Some(place) => self.set.waiting.push(UnloadedPlugin {
                     served: option.served,
                     place,
                     is_optional: true,
@@ -256,12 +256,12 @@ impl Loading<'_> {
         match self.sandbox.load_as(file, alias, memory, sha256) {
             Ok(component) => self.add(component, alias, trust),
             Err(mut error) => {
-                if is_added && error.code() == Code::P017 {
+                if is_added && error.code() == MessageCode::P017 {
                     "it was changed since `runner plugin add`, which puts it right again"
                         .clone_into(&mut error.0.help);
                 }
                 let at = entry.map(|entry| {
-                    let of_digest = (error.code() == Code::P017).then_some("/sha256");
+                    let of_digest = (error.code() == MessageCode::P017).then_some("/sha256");
                     let at = of_digest.and_then(|digest| entry.places.of(digest));
                     place(at.unwrap_or_else(|| entry.at_of("/source")))
                 });

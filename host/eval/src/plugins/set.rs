@@ -6,22 +6,22 @@ use std::sync::Arc;
 
 use runner_config::PluginEntry;
 
-use super::bundle::{Optional, Waiting};
+use super::bundle::{OptionalPlugin, UnloadedPlugin};
 use super::loaded::LoadedPlugin;
-use super::sources::Known;
+use super::sources::BundleProof;
 
 /// The components of a run.
 #[derive(Debug, Default)]
 pub struct PluginSet {
     pub(super) plugins: Vec<Arc<LoadedPlugin>>,
     /// Components of the bundle that are not loaded.
-    pub(super) waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<UnloadedPlugin>,
     /// How components of the bundle are known.
-    pub(super) known: Known,
+    pub(super) known: BundleProof,
     /// Components that could be beside the bundle and are not.
-    pub(super) absent: Vec<Optional>,
-    pub(super) prefixes: BTreeMap<String, Serves>,
-    pub(super) types: BTreeMap<String, Serves>,
+    pub(super) absent: Vec<OptionalPlugin>,
+    pub(super) prefixes: BTreeMap<String, ServingPlugin>,
+    pub(super) types: BTreeMap<String, ServingPlugin>,
     /// Languages of code.
     pub(super) languages: BTreeMap<String, usize>,
     /// What the config grants to components of the bundle, by name.
@@ -32,7 +32,7 @@ pub struct PluginSet {
 
 /// Who serves a name of a config.
 #[derive(Debug)]
-pub(super) struct Serves {
+pub(super) struct ServingPlugin {
     /// Its place among the plugins.
     pub(super) index: usize,
     /// What the plugin itself calls it.
@@ -75,7 +75,7 @@ impl PluginSet {
         Some(self.serving(self.types.get(assertion_type)?))
     }
 
-    fn serving<'a>(&'a self, serves: &'a Serves) -> (&'a Arc<LoadedPlugin>, &'a str) {
+    fn serving<'a>(&'a self, serves: &'a ServingPlugin) -> (&'a Arc<LoadedPlugin>, &'a str) {
         (&self.plugins[serves.index], &serves.own)
     }
 }

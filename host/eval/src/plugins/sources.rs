@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use runner_config::PluginEntry;
-use runner_sandbox::Carried;
+use runner_sandbox::CarriedSet;
 
 /// Where to look for components.
 #[derive(Debug, Default)]
 pub struct PluginSources {
     /// The bundled components.
-    pub bundled: Option<Bundled>,
+    pub bundled: Option<BundleSource>,
     /// `--plugin`: files and directories.
     pub paths: Vec<PathBuf>,
     /// The config's `plugins:`.
@@ -22,28 +22,28 @@ pub struct PluginSources {
 
 /// Where the components are that came with the program, and how they are told from others.
 #[derive(Debug, Clone)]
-pub enum Bundled {
+pub enum BundleSource {
     /// In the program itself, which vouches for them.
-    Carried(Arc<Carried>),
+    Carried(Arc<CarriedSet>),
     /// In files.
     Folder {
         /// Their directory.
         directory: PathBuf,
         /// Who says that they are.
-        known: Known,
+        known: BundleProof,
     },
 }
 
 /// How a component is known to have come with the program.
 #[derive(Debug, Clone)]
-pub enum Known {
+pub enum BundleProof {
     /// By its digest, one of these: a folder beside the program may be anybody's.
     Digests(BTreeSet<String>),
     /// By its folder, which the user named.
     Folder,
 }
 
-impl Known {
+impl BundleProof {
     /// Whether a component with this digest came with the program.
     pub(super) fn vouches(&self, sha256: &str) -> bool {
         match self {
@@ -54,7 +54,7 @@ impl Known {
 }
 
 /// Nothing came with it.
-impl Default for Known {
+impl Default for BundleProof {
     fn default() -> Self {
         Self::Digests(BTreeSet::new())
     }

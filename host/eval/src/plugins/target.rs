@@ -17,7 +17,7 @@ use crate::programs::Callee;
 pub(crate) struct Target {
     /// As the config writes it.
     pub(crate) id: String,
-    pub(crate) answers: Answers,
+    pub(crate) answers: ProviderBackend,
     pub(crate) grants_digest: String,
     pub(crate) scheduling: Arc<Scheduling>,
     /// `delay` of the provider or the run.
@@ -29,11 +29,11 @@ pub(crate) struct Target {
 
 /// What answers for a provider.
 #[derive(Debug)]
-pub(crate) enum Answers {
+pub(crate) enum ProviderBackend {
     /// A plugin's component.
     Component(ByPlugin),
     /// The config's own code or command.
-    Own(Own),
+    Own(ConfigProvider),
 }
 
 /// A component under its grants.
@@ -55,8 +55,8 @@ pub(crate) struct ByPlugin {
 
 /// Code of the config, or a command.
 #[derive(Debug)]
-pub(crate) struct Own {
-    pub(crate) runs: Runs,
+pub(crate) struct ConfigProvider {
+    pub(crate) runs: ExecutionMode,
     pub(crate) label: Option<String>,
     /// Its `config`, without the keys that are the host's.
     pub(crate) config: Map<String, Value>,
@@ -64,7 +64,7 @@ pub(crate) struct Own {
 
 /// Where it runs.
 #[derive(Debug)]
-pub(crate) enum Runs {
+pub(crate) enum ExecutionMode {
     /// In the sandbox.
     Sandboxed(Arc<Script>),
     /// In an interpreter of the person's machine.
@@ -77,8 +77,8 @@ impl Target {
     /// Whose component answers; `None`: the config's own code does.
     pub(crate) fn trust(&self) -> Option<&Trust> {
         match &self.answers {
-            Answers::Component(it) => Some(&it.plugin.trust),
-            Answers::Own(_) => None,
+            ProviderBackend::Component(it) => Some(&it.plugin.trust),
+            ProviderBackend::Own(_) => None,
         }
     }
 
@@ -86,22 +86,22 @@ impl Target {
     /// is asked.
     pub(crate) fn embeds(&self) -> bool {
         match &self.answers {
-            Answers::Component(served) => served.plugin.component.embeds(),
-            Answers::Own(own) => !matches!(own.runs, Runs::Command(_)),
+            ProviderBackend::Component(served) => served.plugin.component.embeds(),
+            ProviderBackend::Own(own) => !matches!(own.runs, ExecutionMode::Command(_)),
         }
     }
 
     /// What its component may reach.
     pub(crate) fn grants(&self) -> Option<&Arc<Grants>> {
         match &self.answers {
-            Answers::Component(served) => Some(&served.grants),
-            Answers::Own(_) => None,
+            ProviderBackend::Component(served) => Some(&served.grants),
+            ProviderBackend::Own(_) => None,
         }
     }
 
     /// Whether it takes the case's variables, for templates in its config.
     pub(crate) fn reads_vars(&self) -> bool {
-        matches!(&self.answers, Answers::Component(served) if served.reads_vars)
+        matches!(&self.answers, ProviderBackend::Component(served) if served.reads_vars)
     }
 
     /// What answered, its version, and the digest of what it is made of; the last two are empty
@@ -112,17 +112,17 @@ impl Target {
             (language.to_owned(), String::new(), digest)
         };
         match &self.answers {
-            Answers::Component(served) => {
+            ProviderBackend::Component(served) => {
                 let component = &served.plugin.component;
                 let info = component.info();
                 let sha256 = component.sha256().to_owned();
                 (info.name.clone(), info.version.clone(), sha256)
             }
-            Answers::Own(Own { runs, .. }) => match runs {
-                Runs::Sandboxed(script) | Runs::Outside(_, script) => {
+            ProviderBackend::Own(ConfigProvider { runs, .. }) => match runs {
+                ExecutionMode::Sandboxed(script) | ExecutionMode::Outside(_, script) => {
                     own(&script.language, Some(script))
                 }
-                Runs::Command(_) => own("exec", None),
+                ExecutionMode::Command(_) => own("exec", None),
             },
         }
     }

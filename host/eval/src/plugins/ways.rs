@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt as _};
 use runner_config::plan::{EnvRead, Position};
-use runner_config::{Origin as Author, TrustRequest, TrustSubject, is_secret_variable};
+use runner_config::{TextOrigin as Author, TrustRequest, TrustSubject, is_secret_variable};
 use runner_gateway::{Lookup, Origin, OriginPattern, needs_agreement};
 use tokio::time::{Instant, timeout_at};
 use url::Host;
@@ -34,7 +34,7 @@ const MOST_PAIRS: usize = 100_000;
 
 /// Who named an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum AddressSource {
     /// The plugin of the bundle: its vendor's own.
     Vendor,
     /// The person, by a flag or in their own environment.
@@ -45,9 +45,9 @@ pub(super) enum Named {
 
 /// An origin that may be reached.
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(super) struct ReachableOrigin {
     pub(super) to: OriginPattern,
-    pub(super) named: Named,
+    pub(super) named: AddressSource,
     /// Who wrote what goes there.
     pub(super) author: Author,
     pub(super) at: Position,
@@ -62,7 +62,7 @@ pub(super) struct Way {
 /// Where a provider's requests go.
 pub(super) struct Address {
     pub(super) patterns: Vec<OriginPattern>,
-    pub(super) named: Named,
+    pub(super) named: AddressSource,
     /// Whether it is another company's than the credentials.
     pub(super) lends: bool,
     pub(super) at: Position,
@@ -83,15 +83,15 @@ impl Address {
 /// What is noted while a plan is bound.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
-    ways: RefCell<Vec<Way>>,
+    ways: RefCell<Vec<ReachableOrigin>>,
     needs: RefCell<Vec<Need>>,
     read_by_code: RefCell<BTreeSet<EnvRead>>,
 }
 
 /// Everything that a run may reach, and what it needs for that.
 #[derive(Debug)]
-pub(crate) struct Ways {
-    each: Vec<Way>,
+pub(crate) struct ReachableOrigins {
+    each: Vec<ReachableOrigin>,
     /// Variables that any of them may see.
     everywhere: Vec<EnvRead>,
     /// Variables in what code of the config is given, which can say them in words that no mask finds.
@@ -103,7 +103,7 @@ pub(crate) struct Ways {
 }
 
 impl Noted {
-    pub(super) fn way(&self, way: Way) {
+    pub(super) fn way(&self, way: ReachableOrigin) {
         self.ways.borrow_mut().push(way);
     }
 
@@ -124,12 +124,12 @@ impl Noted {
         self,
         everywhere: &[EnvRead],
         has_programs: bool,
-    ) -> Result<(Vec<Need>, Ways), BindError> {
+    ) -> Result<(Vec<Need>, ReachableOrigins), BindError> {
         let mut everywhere = everywhere.to_vec();
         // Asked for where it stands first.
         everywhere.sort();
         everywhere.dedup_by(|next, first| next.name == first.name);
-        let ways = Ways {
+        let ways = ReachableOrigins {
             each: self.ways.into_inner(),
             everywhere,
             read_by_code: self.read_by_code.into_inner(),
@@ -151,7 +151,7 @@ impl Noted {
     }
 }
 
-impl Ways {
+impl ReachableOrigins {
     /// None: nothing will be sent.
     pub(crate) fn none() -> Self {
         Self {
@@ -182,11 +182,11 @@ impl Ways {
         for way in &self.each {
             needs.extend(way.takes.iter().filter_map(|read| self.sends(way, read)));
             // Thousands of providers may lead to one address.
-            let is_text = way.named == Named::Text;
+            let is_text = way.named == AddressSource::Text;
             if !known.insert((way.to.to_string(), is_text, &way.own)) {
                 continue;
             }
-            let way = Way {
+            let way = ReachableOrigin {
                 to: way.to.clone(),
                 named: way.named,
                 author: Author::Config,
@@ -210,16 +210,16 @@ impl Ways {
     /// waits until that may be sent there: looking it up tells it. An address asks nobody, so that
     /// it never waits.
     pub(crate) async fn look_up(&mut self, lookup: &dyn Lookup, agreements: &Agreements) {
-        let may_go = |way: &Way, origin: &Origin| {
+        let may_go = |way: &ReachableOrigin, origin: &Origin| {
             // Hosts that the config grants to a component are texts of no provider.
             let reads = way.named_by.iter().chain(&self.everywhere);
             let mut needs = reads.filter_map(|read| self.sends(way, read));
             origin.address().is_some() || needs.all(|need| need.is_covered(agreements))
         };
-        let mut wanted: Vec<(Origin, &Way)> = Vec::new();
+        let mut wanted: Vec<(Origin, &ReachableOrigin)> = Vec::new();
         let mut known: BTreeSet<&Origin> = self.looked_up.iter().map(|(known, _)| known).collect();
         for way in &self.each {
-            let Some(origin) = way.to.exact().filter(|_| way.named == Named::Text) else {
+            let Some(origin) = way.to.exact().filter(|_| way.named == AddressSource::Text) else {
                 continue;
             };
             if !known.contains(origin) && !is_loopback(origin) && may_go(way, origin) {
@@ -240,7 +240,10 @@ impl Ways {
     /// Origins that may be private addresses, once every need is agreed to: those that were asked
     /// for, the person's, and the vendors' own, which a network may serve from inside.
     pub(crate) fn private(&self) -> BTreeSet<Origin> {
-        let unasked = self.each.iter().filter(|way| way.named != Named::Text);
+        let unasked = self
+            .each
+            .iter()
+            .filter(|way| way.named != AddressSource::Text);
         let unasked = unasked.filter_map(|way| way.to.exact().cloned());
         let asked = self.looked_up.iter().filter(|(_, need)| need.is_some());
         unasked
@@ -249,10 +252,10 @@ impl Ways {
     }
 
     /// What it needs to send a variable there.
-    fn sends(&self, way: &Way, read: &EnvRead) -> Option<Need> {
+    fn sends(&self, way: &ReachableOrigin, read: &EnvRead) -> Option<Need> {
         // Who named the provider does not matter: the config's `env` may have put another variable
         // into the vendor's own.
-        let is_vendors = way.named != Named::Text && way.own.contains(&read.name);
+        let is_vendors = way.named != AddressSource::Text && way.own.contains(&read.name);
         // What is sent as a credential is masked in the whole run, and that tells who guesses a value
         // that it was guessed. A key can't be guessed, a setting can.
         let is_persons_machine = !self.has_programs && way.to.exact().is_some_and(is_loopback);
@@ -265,14 +268,14 @@ impl Ways {
     }
 }
 
-fn connects(way: &Way, origin: &Origin) -> Need {
+fn connects(way: &ReachableOrigin, origin: &Origin) -> Need {
     let origin = origin.to_string();
     need(way, TrustSubject::Address { origin })
 }
 
 /// The address is said as it is, secrets of the config's own and all: it is what a person agrees to.
 /// A variable in it was agreed to be shown before it was read.
-fn need(way: &Way, subject: TrustSubject) -> Need {
+fn need(way: &ReachableOrigin, subject: TrustSubject) -> Need {
     Need::of(TrustRequest {
         subject,
         // A text that a flag names may still lead where a config says.

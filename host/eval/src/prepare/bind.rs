@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::values::has_template;
-use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, LoadedPlugin, Target, place};
+use crate::plugins::{
+    BindError, Binder, ByPlugin, Grader, LoadedPlugin, ProviderBackend, Target, place,
+};
 use crate::private_door::JudgeAlias;
 use crate::programs::Programs;
 use crate::trust::Agreements;
@@ -42,7 +44,7 @@ impl<'a> BoundOnce<'a> {
         }
         let target = match self.binder.target(provider) {
             Ok(target) => {
-                if let Answers::Component(served) = &target.answers
+                if let ProviderBackend::Component(served) = &target.answers
                     && served.may_see_config
                 {
                     errors.extend(refused(served, provider).await);

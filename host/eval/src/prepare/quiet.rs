@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use runner_gateway::{Masker, SHORTEST_MASKED, Secret};
 
-use super::Prepared;
+use super::PreparedRun;
 use crate::plugins::BindError;
 
 /// Secrets of a run in all, in bytes.
@@ -39,7 +39,7 @@ fn fit(secrets: &BTreeSet<Secret>) -> bool {
     secrets.iter().map(Secret::bytes).sum::<usize>() <= MOST_SECRETS
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Refuses a config that can't be run without showing its secrets, once all is agreed to.
     pub(super) fn unless_unmaskable(self) -> Result<Self, BindError> {
         if !self.is_agreed() || fit(&self.secrets()) {

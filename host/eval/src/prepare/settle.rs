@@ -1,6 +1,6 @@
 //! Between what was prepared and the run stands the person's agreement.
 //!
-//! A run is carried out by [`Settled`] alone, and the one way to that is [`Prepared::settle`]:
+//! A run is carried out by [`SettledRun`] alone, and the one way to that is [`Prepared::settle`]:
 //! there is no run whose needs were not covered, and nothing to remember for who writes another
 //! command. What is asked and how is the command's business; it may take more than one round,
 //! since a name that holds the value of a variable is looked up only when that may be sent.
@@ -11,20 +11,20 @@ use runner_config::plan::Plan;
 use runner_gateway::{Lookup, Origin, Secret, SystemLookup};
 
 use super::{Preparation, Targets};
-use crate::plugins::{BindError, Noted, PluginSet, Ways, interpreters};
+use crate::plugins::{BindError, Noted, PluginSet, ReachableOrigins, interpreters};
 use crate::trust::{Agreements, Need, each_once};
 
 /// A run that can start once its needs are agreed to.
-pub struct Prepared {
+pub struct PreparedRun {
     what: Preparation,
     targets: Targets,
     /// What is needed whatever names lead to.
     needs: Vec<Need>,
-    ways: Ways,
+    ways: ReachableOrigins,
 }
 
 /// A run that may start.
-pub struct Settled {
+pub struct SettledRun {
     pub(super) plan: Plan,
     pub(super) plugins: PluginSet,
     pub(super) targets: Targets,
@@ -34,14 +34,14 @@ pub struct Settled {
 }
 
 /// A run that may not start.
-pub struct Unsettled {
+pub struct UnsettledRun {
     /// The run.
-    pub prepared: Box<Prepared>,
+    pub prepared: Box<PreparedRun>,
     /// What is not agreed to, as far as it is known; never empty.
     pub open: Vec<Need>,
 }
 
-impl Prepared {
+impl PreparedRun {
     pub(super) fn new(
         what: Preparation,
         targets: Targets,
@@ -59,7 +59,11 @@ impl Prepared {
         let kept = ways.kept(&plan.provider_reads, *offline);
         Ok(Self {
             needs: needs.chain(components).chain(kept).collect(),
-            ways: if *offline { Ways::none() } else { ways },
+            ways: if *offline {
+                ReachableOrigins::none()
+            } else {
+                ways
+            },
             what,
             targets,
         })
@@ -96,11 +100,11 @@ impl Prepared {
     ///
     /// # Errors
     /// What is not.
-    pub async fn settle(self) -> Result<Settled, Unsettled> {
+    pub async fn settle(self) -> Result<SettledRun, UnsettledRun> {
         self.settle_by(&SystemLookup).await
     }
 
-    async fn settle_by(mut self, lookup: &dyn Lookup) -> Result<Settled, Unsettled> {
+    async fn settle_by(mut self, lookup: &dyn Lookup) -> Result<SettledRun, UnsettledRun> {
         let agreements = &self.what.agreements;
         self.ways.look_up(lookup, agreements).await;
         let needs = self.needs();
@@ -108,9 +112,9 @@ impl Prepared {
         let open: Vec<Need> = open.cloned().collect();
         if !open.is_empty() {
             let prepared = Box::new(self);
-            return Err(Unsettled { prepared, open });
+            return Err(UnsettledRun { prepared, open });
         }
-        Ok(Settled {
+        Ok(SettledRun {
             needs,
             private: self.ways.private(),
             plan: self.what.plan,
@@ -120,7 +124,7 @@ impl Prepared {
     }
 }
 
-impl Settled {
+impl SettledRun {
     /// All that was agreed to.
     pub fn needs(&self) -> &[Need] {
         &self.needs

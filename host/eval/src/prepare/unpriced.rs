@@ -11,7 +11,7 @@ use std::sync::Arc;
 use runner_config::plan::{Assertion, Plan, Test};
 use serde_json::Value;
 
-use crate::plugins::{Answers, BindError, ByPlugin, Target, Trust, place};
+use crate::plugins::{BindError, ByPlugin, ProviderBackend, Target, Trust, place};
 
 /// The type that needs a price.
 const COST: &str = "cost";
@@ -59,7 +59,7 @@ fn runs_in(test: &Test, column: usize) -> bool {
 }
 
 fn has_no_price(target: &Target) -> bool {
-    let Answers::Component(served) = &target.answers else {
+    let ProviderBackend::Component(served) = &target.answers else {
         return false;
     };
     let name = &*served.plugin.component.info().name;

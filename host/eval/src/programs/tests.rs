@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 
 /// A command with these variables of the person's environment.
-fn command(variables: &[&str], origin: Origin) -> Arc<Process> {
+fn command(variables: &[&str], origin: TextOrigin) -> Arc<Process> {
     Arc::new(Process {
         engine: Engine::Command {
             line: "echo".to_owned(),
@@ -43,7 +43,7 @@ fn what_a_program_was_given_by_name_is_a_secret_unless_it_may_be_shown() {
         ("HOME", "/home/ada"),
     ]);
     let secrets = |variables: &[&str], taken_in: &[&str], shown: &[&str]| {
-        let process = command(variables, Origin::Config);
+        let process = command(variables, TextOrigin::Config);
         let programs = Programs {
             taken_in: names(taken_in),
             shown: names(shown),
@@ -68,9 +68,9 @@ fn what_a_program_was_given_by_name_is_a_secret_unless_it_may_be_shown() {
 #[test]
 fn a_command_with_another_env_is_given_what_was_agreed_to_for_it_alone() {
     let person = env(&[("A_KEY", "a"), ("B_KEY", "b")]);
-    let mut other = Process::clone(&command(&["B_KEY"], Origin::Config));
+    let mut other = Process::clone(&command(&["B_KEY"], TextOrigin::Config));
     other.env = env(&[("X", "x")]);
-    let both = [command(&["A_KEY"], Origin::Config), Arc::new(other)];
+    let both = [command(&["A_KEY"], TextOrigin::Config), Arc::new(other)];
     let programs = Programs::of(&both, &person, Typed::default());
     let given = both.map(|process| {
         let env = programs.environment(&Key::new(&process, None, &Map::new()));
@@ -81,9 +81,9 @@ fn a_command_with_another_env_is_given_what_was_agreed_to_for_it_alone() {
 
 #[test]
 fn a_row_s_program_has_nothing_of_the_config_s_environment() {
-    let row = Origin::data(Path::new("rows.json"), "/evals/rows.json".into());
+    let row = TextOrigin::data(Path::new("rows.json"), "/evals/rows.json".into());
     let own = Map::from_iter([("OWN".to_owned(), Value::from("1"))]);
-    let given = |origin: Origin| {
+    let given = |origin: TextOrigin| {
         let process = command(&[], origin);
         let programs = Programs {
             declared: env(&[("TOKEN_OF_CONFIG", "t")]),
@@ -94,7 +94,7 @@ fn a_row_s_program_has_nothing_of_the_config_s_environment() {
         let names: Vec<OsString> = env.iter().map(|(name, _)| name.clone()).collect();
         (names, programs.surroundings(&key))
     };
-    let ((of_config, by_config), (of_row, by_row)) = (given(Origin::Config), given(row));
+    let ((of_config, by_config), (of_row, by_row)) = (given(TextOrigin::Config), given(row));
     assert_eq!(of_config, ["OWN", "TOKEN_OF_CONFIG"]);
     assert_eq!(of_row, ["OWN"]);
     assert_ne!(by_config, by_row);

@@ -14,11 +14,11 @@ use runner_config::plan::{Case, CaseId, Plan};
 use runner_store::{Digest, Outcome, Row, StoreError};
 
 use super::put_right;
-use crate::beginning::Which;
+use crate::beginning::ResumeScope;
 use crate::comparison::verdict::reopened;
 use crate::error::RunError;
 use crate::record::CaseRecord;
-use crate::state::Left;
+use crate::state::CarriedOutputs;
 
 /// What becomes of the rows that are compared.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Compared {
     /// run.
     pub(super) members: BTreeMap<u32, Vec<u32>>,
     /// What their answers leave to later cases.
-    pub(super) left: Vec<(CaseId, Left)>,
+    pub(super) left: Vec<(CaseId, CarriedOutputs)>,
 }
 
 /// A case of a row that is compared anew, and is not run.
@@ -60,7 +60,7 @@ impl Member {
 
 /// How a case stands by its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum CaseStanding {
     /// It is run.
     Runs,
     /// It has no answer, and is not run now.
@@ -86,17 +86,22 @@ enum Fate {
     Settles,
 }
 
-fn fate(row: &[Stands]) -> Fate {
-    let has = |wanted: Stands| row.contains(&wanted);
-    let is_answer =
-        |one: &&Stands| matches!(one, Stands::Open | Stands::Compared(_) | Stands::Failed);
+fn fate(row: &[CaseStanding]) -> Fate {
+    let has = |wanted: CaseStanding| row.contains(&wanted);
+    let is_answer = |one: &&CaseStanding| {
+        matches!(
+            one,
+            CaseStanding::Open | CaseStanding::Compared(_) | CaseStanding::Failed
+        )
+    };
     let answers = row.iter().filter(is_answer).count();
-    let is_outdated = |one: &Stands| matches!(one, Stands::Compared(among) if *among != answers);
+    let is_outdated =
+        |one: &CaseStanding| matches!(one, CaseStanding::Compared(among) if *among != answers);
     // Without an answer that does not come now there is nothing to compare.
-    let can_be_complete = !has(Stands::Absent);
-    if can_be_complete && has(Stands::Runs) {
+    let can_be_complete = !has(CaseStanding::Absent);
+    if can_be_complete && has(CaseStanding::Runs) {
         Fate::Reopens
-    } else if can_be_complete && (has(Stands::Open) || row.iter().any(is_outdated)) {
+    } else if can_be_complete && (has(CaseStanding::Open) || row.iter().any(is_outdated)) {
         Fate::Settles
     } else {
         Fate::Stays
@@ -109,7 +114,7 @@ impl Compared {
     pub(super) fn new(
         plan: &Plan,
         rows: impl Iterator<Item = Result<Row, StoreError>>,
-        which: Which,
+        which: ResumeScope,
         again: &HashSet<CaseId>,
     ) -> Result<Self, RunError> {
         let mut compared = Self::default();
@@ -137,7 +142,7 @@ impl Compared {
         &mut self,
         cases: Vec<Case>,
         stored: &[Row],
-        which: Which,
+        which: ResumeScope,
         again: &HashSet<CaseId>,
     ) -> Result<(), RunError> {
         let mut members = Vec::new();
@@ -151,18 +156,18 @@ impl Compared {
                 None => None,
             };
             let stands = if again.contains(&id) {
-                Stands::Runs
+                CaseStanding::Runs
             } else {
                 stands(record.as_ref(), row.map(|row| row.outcome), which)
             };
             standing.push(stands);
-            let Some(record) = record.filter(|_| stands != Stands::Runs) else {
+            let Some(record) = record.filter(|_| stands != CaseStanding::Runs) else {
                 continue;
             };
             members.push(id.prompt_idx);
-            if let Some(record) = reopened(record).filter(|_| stands != Stands::Error) {
+            if let Some(record) = reopened(record).filter(|_| stands != CaseStanding::Error) {
                 held.push(id);
-                let leaves = needs.and_then(|needs| Left::of(&needs, &record));
+                let leaves = needs.and_then(|needs| CarriedOutputs::of(&needs, &record));
                 left.extend(leaves.map(|leaves| (id, leaves)));
             }
         }
@@ -181,27 +186,31 @@ impl Compared {
     }
 }
 
-fn stands(record: Option<&CaseRecord>, outcome: Option<Outcome>, which: Which) -> Stands {
+fn stands(
+    record: Option<&CaseRecord>,
+    outcome: Option<Outcome>,
+    which: ResumeScope,
+) -> CaseStanding {
     let grading = record.and_then(|record| record.grading_result.as_ref());
     let before = grading.and_then(|grading| grading.before_comparison.as_ref());
     match (outcome, before) {
         (Some(Outcome::Passed | Outcome::Failed | Outcome::Waiting), Some(before)) => {
-            Stands::Compared(before.among)
+            CaseStanding::Compared(before.among)
         }
         // A question that used too much, or a row that is a person's to judge: its verdict stays.
         (Some(Outcome::Failed | Outcome::Waiting), None)
             if record.is_some_and(|it| !it.conclusion.is_graded()) =>
         {
-            Stands::Error
+            CaseStanding::Error
         }
         // A row of a run that was not compared then, for example an imported one.
-        (Some(Outcome::Passed | Outcome::Failed | Outcome::Waiting), None) => Stands::Absent,
-        (Some(Outcome::Error), Some(_)) if which.runs(outcome) => Stands::Open,
-        (Some(Outcome::Error), Some(_)) => Stands::Failed,
-        (Some(Outcome::Cancelled | Outcome::BudgetExceeded), Some(_)) => Stands::Open,
-        _ if which.runs(outcome) => Stands::Runs,
-        (Some(Outcome::Error), _) => Stands::Error,
-        _ => Stands::Absent,
+        (Some(Outcome::Passed | Outcome::Failed | Outcome::Waiting), None) => CaseStanding::Absent,
+        (Some(Outcome::Error), Some(_)) if which.runs(outcome) => CaseStanding::Open,
+        (Some(Outcome::Error), Some(_)) => CaseStanding::Failed,
+        (Some(Outcome::Cancelled | Outcome::BudgetExceeded), Some(_)) => CaseStanding::Open,
+        _ if which.runs(outcome) => CaseStanding::Runs,
+        (Some(Outcome::Error), _) => CaseStanding::Error,
+        _ => CaseStanding::Absent,
     }
 }
 
@@ -228,9 +237,9 @@ mod tests {
 
     #[test]
     fn a_row_is_compared_again_only_when_its_answers_are_others() {
+        use CaseStanding::{Absent, Compared, Error, Failed, Open, Runs};
         use Fate::{Reopens, Settles, Stays};
-        use Stands::{Absent, Compared, Error, Failed, Open, Runs};
-        let table: [(&[Stands], Fate); 13] = [
+        let table: [(&[CaseStanding], Fate); 13] = [
             (&[Compared(2), Compared(2)], Stays),
             (&[Compared(2), Compared(2), Error], Stays),
             (&[Compared(3), Compared(3)], Settles), // one is gone

@@ -15,15 +15,15 @@ fn what_is_run_again_depends_on_how_it_ended() {
         (Some(Outcome::Cancelled), true, false),
     ];
     for (row, rest, errors) in table {
-        assert_eq!(Which::Rest.runs(row), rest, "{row:?}");
-        assert_eq!(Which::Errors.runs(row), errors, "{row:?}");
+        assert_eq!(ResumeScope::Rest.runs(row), rest, "{row:?}");
+        assert_eq!(ResumeScope::Errors.runs(row), errors, "{row:?}");
     }
 }
 
 fn resumption(kept: u64, moved: u64, dropped: u64) -> Resumption {
     Resumption {
         run_id: "run-1".to_owned(),
-        which: Which::Rest,
+        which: ResumeScope::Rest,
         kept,
         moved,
         new: 4,
@@ -39,7 +39,7 @@ fn a_plan_that_shares_less_than_half_of_the_rows_is_doubtful() {
     assert!(resumption(0, 0, 1).is_doubtful());
     assert!(!resumption(0, 0, 0).is_doubtful());
     let retry = |dropped| Resumption {
-        which: Which::Errors,
+        which: ResumeScope::Errors,
         ..resumption(9, 0, dropped)
     };
     assert!(retry(1).is_doubtful(), "nothing would take its place");
@@ -53,7 +53,7 @@ fn it_is_said_in_one_line() {
         "resuming run-1: 1 row kept, 2 moved, 3 dropped; 4 cases have no row yet"
     );
     let retry = Resumption {
-        which: Which::Errors,
+        which: ResumeScope::Errors,
         ..resumption(1, 2, 3)
     };
     let begins = "retrying the errors of run-1: ";

@@ -7,10 +7,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use runner_config::plan::{Case, CaseId, Needs, Plan, Strand};
+use runner_config::plan::{Case, CaseId, CaseResource, Needs, Plan};
 use runner_store::{Digest, StoreError, StoredCase};
 
-use crate::beginning::Which;
+use crate::beginning::ResumeScope;
 use crate::identity::Identities;
 
 /// What became of the cases that are tied to others.
@@ -29,7 +29,7 @@ impl Tied {
         plan: &Plan,
         identities: &Identities,
         rows: impl Iterator<Item = Result<StoredCase, StoreError>>,
-        which: Which,
+        which: ResumeScope,
     ) -> Result<Self, StoreError> {
         if plan.order.is_none() {
             return Ok(Self::default());
@@ -60,7 +60,7 @@ impl Tied {
     /// The rule itself, for cases in the order of a sequential run.
     fn follow(cases: impl Iterator<Item = (CaseId, Arc<Needs>, RowStands)>) -> Self {
         let mut tied = Self::default();
-        let mut renewed: HashSet<Strand> = HashSet::new();
+        let mut renewed: HashSet<CaseResource> = HashSet::new();
         for (id, needs, stands) in cases {
             let follows = needs.reads.iter().any(|strand| renewed.contains(strand));
             match stands {
@@ -103,10 +103,10 @@ mod tests {
         writes: &[&str],
         stands: RowStands,
     ) -> (CaseId, Arc<Needs>, RowStands) {
-        let registers = |names: &[&str]| -> Vec<Strand> {
+        let registers = |names: &[&str]| -> Vec<CaseResource> {
             names
                 .iter()
-                .map(|name| Strand::Register((*name).into()))
+                .map(|name| CaseResource::Register((*name).into()))
                 .collect()
         };
         let needs = Needs {

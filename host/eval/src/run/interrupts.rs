@@ -6,11 +6,11 @@ use tokio::sync::watch;
 /// the run has heard of the last one is the same one: some programs send a signal to their child
 /// and at once to its whole group.
 #[derive(Debug, Clone)]
-pub struct Interrupts(watch::Sender<Asked>);
+pub struct Interrupts(watch::Sender<InterruptCounts>);
 
 /// How often a run was asked to stop, and how often it has heard it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
+struct InterruptCounts {
     asked: u32,
     heard: u32,
 }
@@ -18,7 +18,7 @@ struct Asked {
 impl Interrupts {
     /// Nothing was asked yet.
     pub fn new() -> Self {
-        Self(watch::Sender::new(Asked::default()))
+        Self(watch::Sender::new(InterruptCounts::default()))
     }
 
     /// Asks once more; `false` if the run has not heard of the last time.

@@ -24,7 +24,7 @@ use crate::event::Event;
 use crate::finish::{Finished, Uncompared};
 use crate::memory::{of_fields, of_waiting};
 use crate::resume::{KeptRow, Member, Resumed};
-use crate::state::{KeptCase, Left, StoreState};
+use crate::state::{CarriedOutputs, KeptCase, StoreState};
 
 /// Things that were found and not heard yet, at most: enough that neither side waits for each.
 const AHEAD: usize = 16;
@@ -88,9 +88,9 @@ enum ToReader {
 /// What it says.
 pub(super) enum FromReader {
     /// What a case that is not run leaves to later ones.
-    Left(CaseId, Left),
+    Left(CaseId, CarriedOutputs),
     /// A row that stays; and what its case leaves.
-    Kept(Box<KeptRow>, Option<Left>),
+    Kept(Box<KeptRow>, Option<CarriedOutputs>),
     /// There are no more such rows for now.
     Read,
     /// The next case, with the answers that its row has already, if it is compared anew and this
@@ -240,7 +240,7 @@ fn read(
     let say_kept = |row: Result<KeptRow, RunError>, resumed: Option<&Resumed>| match row {
         Ok(row) => {
             let needs = resumed.and_then(|it| it.tied.kept.get(&row.1.case_id()));
-            let left = needs.and_then(|needs| Left::of(needs, &row.1));
+            let left = needs.and_then(|needs| CarriedOutputs::of(needs, &row.1));
             say(FromReader::Kept(Box::new(row), left))
         }
         Err(error) => say(FromReader::Failed(error)).and(Err(Unheard)),
@@ -367,7 +367,7 @@ impl Loop {
 }
 
 /// What a case that is not run leaves to later ones.
-fn leaves(id: CaseId, left: Option<Left>) -> KeptCase<Uncompared> {
+fn leaves(id: CaseId, left: Option<CarriedOutputs>) -> KeptCase<Uncompared> {
     KeptCase {
         id,
         row: None,

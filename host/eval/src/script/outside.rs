@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use runner_process::Report;
+use runner_process::CodeFailure;
 use runner_sandbox::abi::{Argument, FailureKind, Form, Position, Program, ScriptFailure};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ pub(crate) fn command_call<'a>(arguments: impl IntoIterator<Item = &'a str>) -> 
 }
 
 /// How code failed; paths as the config's folder has them.
-pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
+pub(crate) fn failure(report: CodeFailure, folder: &str) -> ScriptFailure {
     let short = |text: String| text.replace(&format!("{folder}/"), "");
     let line = report.line.unwrap_or_default();
     let position = report.file.map(|file| Position {
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_failure_has_no_path_of_the_machine_in_it() {
-        let report = Report {
+        let report = CodeFailure {
             message: "no /home/ada/x/data.csv".to_owned(),
             file: Some("/home/ada/x/lib/a.py".to_owned()),
             line: Some(3),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use runner_config::plan::{CONVERSATION, CaseId, Needs, Strand};
+use runner_config::plan::{CONVERSATION, CaseId, CaseResource, Needs};
 use serde_json::{Map, Value, json};
 
 use crate::record::{CaseRecord, ResponseRecord};
@@ -17,24 +17,24 @@ type SequentialPlace = (bool, CaseId);
 
 /// What one case leaves to later ones.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Left {
+pub struct CarriedOutputs {
     /// Whether it ran alone, before the others.
     alone: bool,
     /// `None`: there was no room for it.
-    values: Vec<(Strand, Option<Value>)>,
+    values: Vec<(CaseResource, Option<Value>)>,
 }
 
-impl Left {
+impl CarriedOutputs {
     /// What a case that is tied by `needs` leaves whose row is `record`; `None` if that is
     /// nothing.
     pub fn of(needs: &Needs, record: &CaseRecord) -> Option<Self> {
         let response = record.response.as_ref()?;
-        let value = |strand: &Strand| match strand {
-            Strand::Conversation { .. } => Some(turn(record, response)),
-            Strand::Register(_) | Strand::RowRegister(..) => {
+        let value = |strand: &CaseResource| match strand {
+            CaseResource::Conversation { .. } => Some(turn(record, response)),
+            CaseResource::Register(_) | CaseResource::RowRegister(..) => {
                 is_truthy(&response.output).then(|| response.output.clone())
             }
-            Strand::Turn { .. } => None,
+            CaseResource::Turn { .. } => None,
         };
         let writes = needs.writes.iter();
         let values: Vec<_> = writes
@@ -61,7 +61,7 @@ impl Left {
 /// What a case is given, by the name by which it reads it. Values are shared until the case makes
 /// its own of them: many may be given the same, long before they begin.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Given(Vec<(String, Shared)>);
+pub struct CarriedInputs(Vec<(String, Shared)>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Shared {
@@ -71,7 +71,7 @@ enum Shared {
     Lost,
 }
 
-impl Given {
+impl CarriedInputs {
     /// One register alone.
     #[cfg(test)]
     pub(crate) fn of_register(name: &str, value: Value) -> Self {
@@ -113,24 +113,26 @@ impl Given {
 
 /// Everything that was left so far.
 #[derive(Debug, Default)]
-pub(super) struct Carried(HashMap<Strand, BTreeMap<SequentialPlace, Option<Arc<Value>>>>);
+pub(super) struct CarriedValues(
+    HashMap<CaseResource, BTreeMap<SequentialPlace, Option<Arc<Value>>>>,
+);
 
-impl Carried {
+impl CarriedValues {
     /// Gives what earlier cases left to the case `id`, by the name by which it reads each.
-    pub(super) fn give(&self, id: CaseId, needs: Option<&Needs>) -> Given {
+    pub(super) fn give(&self, id: CaseId, needs: Option<&Needs>) -> CarriedInputs {
         let given = |needs: &Needs| {
             let place = (!needs.alone, id);
             let reads = needs.reads.iter();
             reads.filter_map(|it| self.before(it, place)).collect()
         };
-        Given(needs.map(given).unwrap_or_default())
+        CarriedInputs(needs.map(given).unwrap_or_default())
     }
 
     /// The name by which a case at `place` reads the strand, and what stands there.
-    fn before(&self, strand: &Strand, place: SequentialPlace) -> Option<(String, Shared)> {
+    fn before(&self, strand: &CaseResource, place: SequentialPlace) -> Option<(String, Shared)> {
         let before = self.0.get(strand).map(|left| left.range(..place));
         match strand {
-            Strand::Conversation { .. } => {
+            CaseResource::Conversation { .. } => {
                 let turns = before.into_iter().flatten().map(|(_, turn)| turn.clone());
                 let turns: Option<Vec<_>> = turns.collect();
                 Some((
@@ -138,8 +140,8 @@ impl Carried {
                     turns.map_or(Shared::Lost, Shared::Turns),
                 ))
             }
-            Strand::Turn { .. } => None,
-            Strand::Register(name) | Strand::RowRegister(name, _) => {
+            CaseResource::Turn { .. } => None,
+            CaseResource::Register(name) | CaseResource::RowRegister(name, _) => {
                 let (_, value) = before?.next_back()?;
                 let value = value.clone().map_or(Shared::Lost, Shared::Register);
                 Some((name.to_string(), value))
@@ -148,7 +150,7 @@ impl Carried {
     }
 
     /// Keeps what the case `id` leaves.
-    pub(super) fn keep(&mut self, id: CaseId, left: Left) {
+    pub(super) fn keep(&mut self, id: CaseId, left: CarriedOutputs) {
         let place = (!left.alone, id);
         for (strand, value) in left.values {
             let strand = self.0.entry(strand).or_default();

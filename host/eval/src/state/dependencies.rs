@@ -1,20 +1,20 @@
 //! Which of the cases that have come may start, and which wait for others. Pure.
 //!
 //! Cases come in the order in which a sequential run would carry them out. One that reads a
-//! [`Strand`] may start when every case that came before it and writes there has ended, however
+//! [`CaseResource`] may start when every case that came before it and writes there has ended, however
 //! it ended. Such a case waits for cases that came before it and for nothing else, so the first
 //! of all that are unfinished can always start: no set of cases can lock itself up.
 
 use std::collections::{BTreeSet, HashMap};
 
-use runner_config::plan::{CaseId, Needs, Strand};
+use runner_config::plan::{CaseId, CaseResource, Needs};
 
-use super::ready::{Free, Ready, ShareOf, Turn};
+use super::ready::{ArrivalNumber, Free, Ready, ShareOf};
 
 /// A case that has come and not ended.
 #[derive(Debug)]
 struct PendingCase {
-    turn: Turn,
+    turn: ArrivalNumber,
     of: ShareOf,
     needs: Needs,
     /// Strands it reads to which an earlier case may still write.
@@ -24,19 +24,19 @@ struct PendingCase {
 /// What is unfinished on a strand.
 #[derive(Debug, Default)]
 struct Traffic {
-    writers: BTreeSet<Turn>,
+    writers: BTreeSet<ArrivalNumber>,
     /// Readers that wait, each for the writers before it.
-    readers: BTreeSet<(Turn, CaseId)>,
+    readers: BTreeSet<(ArrivalNumber, CaseId)>,
 }
 
 /// The cases that have come.
 #[derive(Debug, Default)]
 pub(super) struct Dependencies {
-    came: Turn,
+    came: ArrivalNumber,
     ready: Ready,
     /// Those that are tied to others, until they end.
     tied: HashMap<CaseId, PendingCase>,
-    strands: HashMap<Strand, Traffic>,
+    strands: HashMap<CaseResource, Traffic>,
     waiting: usize,
 }
 
@@ -95,7 +95,11 @@ impl Dependencies {
                 .get_mut(strand)
                 .expect("a writer's strand is kept until it ends");
             traffic.writers.remove(&turn);
-            let first = traffic.writers.first().copied().unwrap_or(Turn::MAX);
+            let first = traffic
+                .writers
+                .first()
+                .copied()
+                .unwrap_or(ArrivalNumber::MAX);
             let mut freed = Vec::new();
             // The first writer may be a reader, too: it waits for those before it only.
             while let Some(&reader) = traffic.readers.first()
@@ -113,7 +117,7 @@ impl Dependencies {
         }
     }
 
-    fn free(&mut self, turn: Turn, reader: CaseId) {
+    fn free(&mut self, turn: ArrivalNumber, reader: CaseId) {
         let tied = self
             .tied
             .get_mut(&reader)

@@ -7,12 +7,12 @@ use std::time::Duration;
 use runner_config::plan::{CaseId, Needs};
 
 use super::ready::ShareOf;
-use super::{Given, Left, ShareNumber};
+use super::{CarriedInputs, CarriedOutputs, ShareNumber};
 use crate::summary::End;
 
 /// A case of the plan. The state reads what orders it; `case` is the caller's.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Planned<C> {
+pub struct QueuedCase<C> {
     /// Its place in the results.
     pub id: CaseId,
     /// Who answers it.
@@ -25,7 +25,7 @@ pub struct Planned<C> {
     pub case: C,
 }
 
-impl<C> Planned<C> {
+impl<C> QueuedCase<C> {
     /// Whose share of the slots it has.
     pub(super) fn share(&self) -> ShareOf {
         ShareOf {
@@ -43,12 +43,12 @@ pub struct KeptCase<A> {
     /// Where its row is compared anew: how many cases that has, and its answer if it gave one.
     pub row: Option<(usize, Option<A>)>,
     /// What it leaves to later cases.
-    pub left: Option<Left>,
+    pub left: Option<CarriedOutputs>,
 }
 
 /// How a case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended<A> {
+pub enum EndStatus<A> {
     /// With an answer that is compared with the others of its row.
     Answered(A),
     /// With its final row: it has no answer to compare.
@@ -78,15 +78,15 @@ pub enum Input<C, A> {
     /// The rows of the kept run can't be read, whichever were to be read. The plan has no further case then.
     Unread,
     /// What [`Command::Next`] asked for; `None`: the plan has no further case.
-    Next(Option<Planned<C>>),
+    Next(Option<QueuedCase<C>>),
     /// The task of a case ended.
     Ended {
         /// Which case.
         id: CaseId,
         /// How.
-        how: Ended<A>,
+        how: EndStatus<A>,
         /// What it leaves to later cases.
-        left: Option<Left>,
+        left: Option<CarriedOutputs>,
     },
     /// The comparison in the slot of this case ended, with verdicts or cut off.
     Compared(CaseId),
@@ -118,7 +118,7 @@ pub enum Command<C, A> {
         /// The case.
         case: C,
         /// What earlier cases left to it, by the name by which it reads them.
-        given: Given,
+        given: CarriedInputs,
     },
     /// Compare the answers of a row, by column; answer with [`Input::Compared`].
     Compare {

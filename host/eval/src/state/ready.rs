@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 use runner_config::plan::CaseId;
 
 /// When a case came: the smaller, the earlier.
-pub(super) type Turn = u64;
+pub(super) type ArrivalNumber = u64;
 
 /// Who keeps a case waiting (its provider, and who judges its answer), by a number that whoever makes the
 /// cases gives it.
@@ -49,7 +49,7 @@ pub(super) struct Free {
 #[derive(Debug, Default)]
 struct Share {
     /// In the order in which they came.
-    ready: BTreeSet<(Turn, CaseId)>,
+    ready: BTreeSet<(ArrivalNumber, CaseId)>,
     in_flight: usize,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Ready {
 
 impl Ready {
     /// Takes a case that may start.
-    pub(super) fn insert(&mut self, turn: Turn, id: CaseId, of: ShareOf) {
+    pub(super) fn insert(&mut self, turn: ArrivalNumber, id: CaseId, of: ShareOf) {
         let is_new = self.shares.entry(of).or_default().ready.insert((turn, id));
         self.ready += usize::from(is_new);
     }
@@ -110,7 +110,7 @@ impl Ready {
         self.shares.keys().filter(is_first).count()
     }
 
-    fn least(&self, free: Free) -> Option<(ShareOf, (Turn, CaseId))> {
+    fn least(&self, free: Free) -> Option<(ShareOf, (ArrivalNumber, CaseId))> {
         let least = self
             .waiting(free)
             .min_by_key(|(_, in_flight, first)| (*in_flight, *first));
@@ -118,7 +118,10 @@ impl Ready {
     }
 
     /// Each share with a case that may start: how many it has in flight, and the case.
-    fn waiting(&self, free: Free) -> impl Iterator<Item = (ShareOf, usize, (Turn, CaseId))> {
+    fn waiting(
+        &self,
+        free: Free,
+    ) -> impl Iterator<Item = (ShareOf, usize, (ArrivalNumber, CaseId))> {
         let shares = self.shares.iter();
         let shares = shares.filter(move |(of, _)| free.to_compare || !of.compared);
         shares.filter_map(|(of, share)| Some((*of, share.in_flight, *share.ready.first()?)))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use runner_config::plan::{Needs, Strand};
+use runner_config::plan::{CaseResource, Needs};
 
 use super::*;
 
@@ -37,8 +37,8 @@ fn bounds(slots: usize) -> Bounds {
     }
 }
 
-fn planned(id: CaseId) -> Planned<u32> {
-    Planned {
+fn planned(id: CaseId) -> QueuedCase<u32> {
+    QueuedCase {
         id,
         share: 0,
         needs: None,
@@ -50,7 +50,7 @@ fn planned(id: CaseId) -> Planned<u32> {
 fn ended(id: CaseId) -> Input<u32, u32> {
     Input::Ended {
         id,
-        how: Ended::Done,
+        how: EndStatus::Done,
         left: None,
     }
 }
@@ -95,7 +95,7 @@ fn a_slot_is_refilled_as_soon_as_it_is_free() {
     let started = state.on(SECOND, Input::Next(Some(planned(id(7)))));
     let run = Command::Run {
         case: 7,
-        given: Given::default(),
+        given: CarriedInputs::default(),
     };
     assert_eq!(started, [Command::Admit(id(7)), run]);
 }
@@ -425,7 +425,7 @@ fn a_case_that_runs_alone_has_all_slots() {
         alone: true,
         ..Needs::default()
     };
-    let alone = Planned {
+    let alone = QueuedCase {
         needs: Some(Arc::new(needs)),
         ..planned(id(0))
     };
@@ -439,7 +439,7 @@ fn a_case_that_runs_alone_has_all_slots() {
 
 #[test]
 fn a_long_conversation_does_not_bring_the_whole_plan_into_memory() {
-    let turns = vec![Strand::Register("r".into())];
+    let turns = vec![CaseResource::Register("r".into())];
     let turn = Arc::new(Needs {
         alone: false,
         reads: turns.clone(),
@@ -449,7 +449,7 @@ fn a_long_conversation_does_not_bring_the_whole_plan_into_memory() {
     let mut commands = state.on(Duration::ZERO, Input::Wake);
     let mut came = 0;
     while commands.last() == Some(&Command::Next) && came as usize <= LOOKAHEAD + 1 {
-        let next = Planned {
+        let next = QueuedCase {
             needs: Some(turn.clone()),
             ..planned(id(came))
         };

@@ -18,14 +18,14 @@ fn latency_quantiles_are_within_two_digits() {
 fn a_sum_does_not_depend_on_the_order() {
     let numbers = [1.0 / 3.0, 0.1, 1e-9, 2.0 / 3.0, 12345.678, 0.2];
     let sum = |numbers: &mut dyn Iterator<Item = &f64>| {
-        let mut sum = Sum::default();
+        let mut sum = FixedSum::default();
         numbers.for_each(|number| sum.add(*number));
         sum.value()
     };
     let forth = sum(&mut numbers.iter());
     let back = sum(&mut numbers.iter().rev());
     assert_eq!(forth.to_bits(), back.to_bits());
-    let mut thirds = Sum::default();
+    let mut thirds = FixedSum::default();
     (0..3).for_each(|_| thirds.add(1.0 / 3.0));
     assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
     thirds.add(f64::NAN);

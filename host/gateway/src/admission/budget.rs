@@ -46,4 +46,4 @@ pub(crate) use ledger::Claim;
 pub use ledger::{BudgetLedger, Payers, Reservation};
 pub use price::{Price, UsedTokens};
 pub(crate) use terms::Exceeded;
-pub use terms::{Budget, BudgetId, Measure, Owner, Said, Statement};
+pub use terms::{Budget, BudgetId, Measure, Owner, StatedCost, Statement};

@@ -2,7 +2,7 @@
 //!
 //! Who goes when is decided by [`runner_scheduler::Scheduler`], a pure machine without clock
 //! and tasks. This shell gives it both and decides nothing: one lock around the machine, one
-//! [`Turn`] per exchange that waits for the machine's word, one task that wakes the machine
+//! [`LaneTurn`] per exchange that waits for the machine's word, one task that wakes the machine
 //! when it wants to be woken.
 //!
 //! An exchange has one turn for all its attempts: [`wait`](Turn::wait), the attempt,
@@ -23,13 +23,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use runner_scheduler::{Class, Cost, Demand, End, Hint, JobId, LaneId, Next, Refusal, Time};
+use runner_scheduler::{
+    Class, Demand, End, Hint, JobId, LaneId, NextStep, QuotaUse, Refusal, Time,
+};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
 use self::book::{Book, Verdict};
 use self::epoch::Epoch;
-use self::together::Together;
+use self::together::QuotaThread;
 use crate::admission::scheduling::Scheduling;
 use crate::lane::Lane;
 use crate::observer::Observer;
@@ -46,7 +48,7 @@ pub use together::QuotaPlace;
 /// All lanes of a gateway.
 pub(crate) struct Lanes {
     shared: Arc<Shared>,
-    together: Option<Together>,
+    together: Option<QuotaThread>,
     keeper: OnceLock<Keeper>,
 }
 
@@ -57,7 +59,7 @@ pub(crate) struct Entrant<'a> {
     pub(crate) plugin: &'a str,
     pub(crate) scheduling: &'a Scheduling,
     /// Estimate for one attempt.
-    pub(crate) cost: Cost,
+    pub(crate) cost: QuotaUse,
     /// Takes secrets out of the lane's name.
     pub(crate) masker: &'a Masker,
 }
@@ -73,8 +75,8 @@ impl Lanes {
             sooner: Notify::new(),
             observer,
         });
-        let together = quotas.map(|place| Together::start(place, &shared));
-        shared.lock().commons = together.as_ref().and_then(Together::commons);
+        let together = quotas.map(|place| QuotaThread::start(place, &shared));
+        shared.lock().commons = together.as_ref().and_then(QuotaThread::commons);
         Self {
             shared,
             together,
@@ -83,7 +85,7 @@ impl Lanes {
     }
 
     /// Takes a place in the line of a lane. Must be called within a tokio runtime.
-    pub(crate) fn enter(&self, entrant: &Entrant<'_>) -> Turn<'_> {
+    pub(crate) fn enter(&self, entrant: &Entrant<'_>) -> LaneTurn<'_> {
         self.keeper.get_or_init(|| Keeper::start(&self.shared));
         let (lane, job, verdict) = self.shared.with(|book, now| {
             let policy = entrant.scheduling.policy;
@@ -96,7 +98,7 @@ impl Lanes {
             let job = book.scheduler.offer(now, lane, demand);
             (lane, job, book.expect_verdict(lane, job))
         });
-        Turn {
+        LaneTurn {
             shared: &self.shared,
             lane,
             job,
@@ -142,7 +144,7 @@ impl Drop for Lanes {
 }
 
 /// One exchange's place in a lane, from its first attempt to its end.
-pub(crate) struct Turn<'a> {
+pub(crate) struct LaneTurn<'a> {
     shared: &'a Shared,
     lane: LaneId,
     job: JobId,
@@ -159,7 +161,7 @@ enum Stage {
     Over,
 }
 
-impl Turn<'_> {
+impl LaneTurn<'_> {
     /// What people call its lane.
     pub(crate) fn lane_name(&self) -> Arc<str> {
         self.shared.lock().name(self.lane)
@@ -188,7 +190,12 @@ impl Turn<'_> {
     ///
     /// # Panics
     /// If no attempt is on the wire.
-    pub(crate) fn finish(&mut self, class: Class, hint: &Hint, usage: Option<Cost>) -> Next {
+    pub(crate) fn finish(
+        &mut self,
+        class: Class,
+        hint: &Hint,
+        usage: Option<QuotaUse>,
+    ) -> NextStep {
         assert!(
             matches!(self.stage, Stage::OnWire),
             "only an attempt that began can end"
@@ -198,8 +205,8 @@ impl Turn<'_> {
             let end = End { class, hint, usage };
             let next = book.scheduler.finish(now, job, &end);
             let stage = match next {
-                Next::Return | Next::TooLong(_) => Stage::Over,
-                Next::Again { .. } => Stage::Queued(book.expect_verdict(lane, job)),
+                NextStep::Return | NextStep::TooLong(_) => Stage::Over,
+                NextStep::Again { .. } => Stage::Queued(book.expect_verdict(lane, job)),
             };
             (next, stage)
         });
@@ -208,7 +215,7 @@ impl Turn<'_> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for LaneTurn<'_> {
     fn drop(&mut self) {
         // A machine that has panicked has nothing left to tidy up.
         if !matches!(self.stage, Stage::Over) && !self.shared.book.is_poisoned() {

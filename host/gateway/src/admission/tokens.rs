@@ -12,7 +12,7 @@
 //! be true. Such a call is settled as it was guessed: a false figure must not spend a budget that
 //! others share.
 
-use runner_scheduler::Cost;
+use runner_scheduler::QuotaUse;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -53,8 +53,8 @@ impl Guess {
     }
 
     /// With the usual answer where the request doesn't limit it.
-    pub(crate) fn cost(self) -> Cost {
-        Cost {
+    pub(crate) fn cost(self) -> QuotaUse {
+        QuotaUse {
             input_tokens: self.input,
             output_tokens: self.output.unwrap_or(USUAL_OUTPUT),
         }
@@ -109,7 +109,7 @@ fn input(body: &[u8]) -> u64 {
 
 /// The places in which requests limit their answers.
 #[derive(Deserialize)]
-struct Asked {
+struct LimitFields {
     max_completion_tokens: Option<Value>,
     max_output_tokens: Option<Value>,
     max_tokens: Option<Value>,
@@ -124,7 +124,7 @@ fn asked_output(body: &[u8]) -> Option<u64> {
     if body.len() > PARSED {
         return None;
     }
-    let asked: Asked = serde_json::from_slice(body).ok()?;
+    let asked: LimitFields = serde_json::from_slice(body).ok()?;
     let capped = |value: &Value| Some(count(value)?.min(MOST_TOKENS));
     let within = |object: &Option<Value>, name: &str| capped(object.as_ref()?.get(name)?);
     let plain = [
@@ -143,7 +143,7 @@ fn asked_output(body: &[u8]) -> Option<u64> {
 
 /// The places in which answers say what they used.
 #[derive(Deserialize)]
-struct Told {
+struct UsageFields {
     usage: Option<Value>,
     #[serde(rename = "usageMetadata")]
     usage_metadata: Option<Value>,
@@ -153,11 +153,11 @@ struct Told {
 }
 
 /// What an answer says that it used; `None` where it doesn't say.
-pub(crate) fn usage(body: &[u8]) -> Option<Cost> {
+pub(crate) fn usage(body: &[u8]) -> Option<QuotaUse> {
     if body.len() > PARSED || body.trim_ascii_start().first() != Some(&b'{') {
         return None;
     }
-    let told: Told = serde_json::from_slice(body).ok()?;
+    let told: UsageFields = serde_json::from_slice(body).ok()?;
     let billed = |object: &Option<Value>| used(object.as_ref()?.get("billed_units")?);
     let whole = |object: &Option<Value>| used(object.as_ref()?);
     billed(&told.usage)
@@ -192,7 +192,7 @@ const OUTPUT: [&str; 4] = [
 /// Output that is stated beside [`OUTPUT`].
 const MORE_OUTPUT: [&str; 1] = ["thoughtsTokenCount"];
 
-fn used(object: &Value) -> Option<Cost> {
+fn used(object: &Value) -> Option<QuotaUse> {
     let first = |names: &[&str]| names.iter().find_map(|name| believed(object.get(name)?));
     let with = |base: Option<u64>, more: Option<u64>| match (base, more) {
         (None, None) => None,
@@ -204,11 +204,11 @@ fn used(object: &Value) -> Option<Cost> {
     )
 }
 
-fn cost(input: Option<u64>, output: Option<u64>) -> Option<Cost> {
+fn cost(input: Option<u64>, output: Option<u64>) -> Option<QuotaUse> {
     if input.is_none() && output.is_none() {
         return None;
     }
-    Some(Cost {
+    Some(QuotaUse {
         input_tokens: input.unwrap_or(0),
         output_tokens: output.unwrap_or(0),
     })

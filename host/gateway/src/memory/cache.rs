@@ -16,7 +16,7 @@ use serde::de::IgnoredAny;
 use sha2::{Digest as _, Sha256};
 
 use crate::lane::Lane;
-use crate::memory::remembered::{CachedReply, Envelope, Remembered, ResponseCache};
+use crate::memory::remembered::{CachedReply, Envelope, ResponseCache, StoredResponse};
 use crate::policy::address::Reach;
 use crate::policy::masker::Masker;
 use crate::policy::secret::Scheme;
@@ -87,14 +87,14 @@ pub(crate) fn is_repeatable(method: &str) -> bool {
 /// no JSON object whose `error` is anything but null, `false` or empty, and what it says it is:
 /// JSON that is none, and a page for people where an API was asked, come from what stands
 /// between, and would be the answer for as long as they are kept.
-pub(crate) fn is_worth_keeping(response: &Remembered) -> bool {
+pub(crate) fn is_worth_keeping(response: &StoredResponse) -> bool {
     matches!(response.status, 200..=299)
         && !matches!(response.status, 202 | 206)
         && is_what_it_says(response)
         && !states_an_error(&response.body)
 }
 
-fn is_what_it_says(response: &Remembered) -> bool {
+fn is_what_it_says(response: &StoredResponse) -> bool {
     let mut headers = response.headers.iter();
     let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let kind = kind.map(|(_, value)| value.to_ascii_lowercase());
@@ -168,7 +168,7 @@ impl ResponseCache for DiskCache {
     // Some tens of microseconds: handing it to another thread would take as long.
     fn get(&self, key: &Digest) -> Option<CachedReply> {
         let found = self.cache.get(key, now_ms())?;
-        let mut response = Remembered {
+        let mut response = StoredResponse {
             status: found.status,
             headers: found.headers,
             body: found.body,
@@ -203,7 +203,7 @@ impl ResponseCache for DiskCache {
 }
 
 /// Takes the masker's secrets out of a response, and says whether there were any.
-pub(crate) fn mask(masker: &Masker, response: &mut Remembered) -> bool {
+pub(crate) fn mask(masker: &Masker, response: &mut StoredResponse) -> bool {
     let mut had_any = false;
     let headers = response.headers.iter_mut();
     for text in headers.flat_map(|(name, value)| [name, value]) {

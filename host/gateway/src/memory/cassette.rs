@@ -21,13 +21,13 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use runner_files::{Folder, Readers, Replacement};
+use runner_files::{Folder, ReadAccess, Replacement};
 use runner_store::Digest;
 
-use crate::exchange::Code;
+use crate::exchange::ExchangeCode;
 use crate::memory::cache::anonymous_key;
 use crate::memory::remembered::{
-    Caller, Cassette, Ending, Envelope, Found, Interaction, NoCassette,
+    Caller, Cassette, CassetteMatch, Ending, Envelope, Interaction, NoCassette,
 };
 use crate::policy::masker::Masker;
 
@@ -40,7 +40,7 @@ mod tests;
 
 use line::{HEAD, Line, is_head};
 use nearest::Index;
-use whose::{Keys, Names, Slot};
+use whose::{Keys, NameTable, Slot};
 
 /// Why a recording can't be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -154,7 +154,7 @@ impl Recording {
             Some(mut older) if keeps && !first.is_empty() => close_to_others(&older)
                 .and_then(|()| cut_to_lines(&mut older))
                 .map(|()| older),
-            _ => Replacement::begin(folder, &name, Readers::Owner).and_then(|mut new| {
+            _ => Replacement::begin(folder, &name, ReadAccess::Owner).and_then(|mut new| {
                 writeln!(new, "{HEAD}")?;
                 new.commit()
             }),
@@ -216,13 +216,13 @@ struct RecordCassette {
 }
 
 impl Cassette for RecordCassette {
-    fn find(&self, _envelope: &Envelope, _caller: &Caller<'_>) -> Found {
-        Found::Live
+    fn find(&self, _envelope: &Envelope, _caller: &Caller<'_>) -> CassetteMatch {
+        CassetteMatch::Live
     }
 
     fn record(&self, envelope: &Envelope, caller: &Caller<'_>, interaction: &Interaction) {
         if let Ending::Failed {
-            code: Code::Draining,
+            code: ExchangeCode::Draining,
             ..
         } = interaction.ending
         {
@@ -249,7 +249,7 @@ struct Interactions {
     path: PathBuf,
     file: Mutex<File>,
     by_request: Mutex<HashMap<Digest, Vec<Slot>>>,
-    names: Names,
+    names: NameTable,
     index: OnceLock<Index>,
 }
 
@@ -286,7 +286,7 @@ impl Playback {
         // Before it is read: should it be replaced meanwhile, this is noticed at the first line.
         let file = File::open(path).map_err(failed)?;
         let mut by_request: HashMap<Digest, Vec<Slot>> = HashMap::new();
-        let mut names = Names::default();
+        let mut names = NameTable::default();
         for line in Lines::of(path)? {
             let (place, mut line) = line?;
             let slot = Slot {
@@ -370,7 +370,7 @@ impl Cassette for ReplayCassette {
         self.playback.most_bytes(&envelope)
     }
 
-    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> Found {
+    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> CassetteMatch {
         let envelope = anonymous(&self.masker, envelope);
         let name = caller.name.map(|name| self.masker.mask(name));
         let caller = Caller {
@@ -378,11 +378,11 @@ impl Cassette for ReplayCassette {
             ..*caller
         };
         match self.playback.take(&envelope, &caller) {
-            Ok(Some(interaction)) => Found::Replay(interaction),
-            Ok(None) => Found::Missing {
+            Ok(Some(interaction)) => CassetteMatch::Replay(interaction),
+            Ok(None) => CassetteMatch::Missing {
                 nearest: self.playback.nearest(&envelope),
             },
-            Err(whose) => Found::Ambiguous { whose },
+            Err(whose) => CassetteMatch::Ambiguous { whose },
         }
     }
 

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use runner_store::Digest;
 
-use crate::exchange::Code;
+use crate::exchange::ExchangeCode;
 use crate::lane::Lane;
 use crate::policy::secret::Fingerprint;
 use runner_scheduler::Class;
@@ -48,7 +48,7 @@ impl fmt::Debug for Envelope {
 
 /// A response without secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remembered {
+pub struct StoredResponse {
     /// HTTP status.
     pub status: u16,
     /// Names in lower case.
@@ -61,7 +61,7 @@ pub struct Remembered {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedReply {
     /// The response.
-    pub response: Remembered,
+    pub response: StoredResponse,
     /// Time that the original took on the wire.
     pub latency: Duration,
 }
@@ -83,7 +83,7 @@ pub enum Ending {
     /// With a response, of whatever status.
     Answered {
         /// The response.
-        response: Remembered,
+        response: StoredResponse,
         /// When the server would rather be asked again.
         retry_after: Option<Duration>,
         /// It had not left the machine.
@@ -92,7 +92,7 @@ pub enum Ending {
     /// Without one.
     Failed {
         /// What kind of failure.
-        code: Code,
+        code: ExchangeCode,
         /// How retries take it.
         class: Class,
         /// One line, without secrets.
@@ -111,7 +111,7 @@ pub struct Caller<'a> {
 
 /// What a cassette has for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum CassetteMatch {
     /// Go on; the end will be offered to [`Cassette::record`].
     Live,
     /// End like this.
@@ -146,7 +146,7 @@ pub trait Cassette: Send + Sync {
     }
 
     /// Looks a request up.
-    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> Found;
+    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> CassetteMatch;
 
     /// Takes how a request with [`Found::Live`] ended.
     fn record(&self, envelope: &Envelope, caller: &Caller<'_>, interaction: &Interaction);
@@ -161,8 +161,8 @@ impl Cassette for NoCassette {
         false
     }
 
-    fn find(&self, _envelope: &Envelope, _caller: &Caller<'_>) -> Found {
-        Found::Live
+    fn find(&self, _envelope: &Envelope, _caller: &Caller<'_>) -> CassetteMatch {
+        CassetteMatch::Live
     }
 
     fn record(&self, _envelope: &Envelope, _caller: &Caller<'_>, _interaction: &Interaction) {}

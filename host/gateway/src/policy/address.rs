@@ -18,7 +18,7 @@ mod tests;
 
 /// Where an address lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum AddressScope {
     /// The public internet.
     Public,
     /// This machine. The unspecified addresses are here too: whoever connects to them ends here.
@@ -32,7 +32,7 @@ pub enum Place {
     Nowhere,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for AddressScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Public => "a public address",
@@ -69,10 +69,10 @@ impl Reach {
     /// Whether a name may lead to `address`.
     pub(crate) fn allows(self, address: IpAddr) -> bool {
         match place(address) {
-            Place::Public => true,
-            Place::Loopback => self >= Self::Loopback,
-            Place::Private => self >= Self::Private,
-            Place::Metadata | Place::Nowhere => false,
+            AddressScope::Public => true,
+            AddressScope::Loopback => self >= Self::Loopback,
+            AddressScope::Private => self >= Self::Private,
+            AddressScope::Metadata | AddressScope::Nowhere => false,
         }
     }
 
@@ -96,21 +96,23 @@ impl Reach {
 /// found to have. `None` for a name that leads to metadata services only: no agreement opens
 /// those to a name. But for where a proxy connects (`is_proxied`), in a network and on a machine of its own,
 /// and nobody here can look at the address then: whatever is not public has to be agreed to.
-pub fn needs_agreement(origin: &Origin, found: &[IpAddr], is_proxied: bool) -> Option<Place> {
+pub fn needs_agreement(
+    origin: &Origin,
+    found: &[IpAddr],
+    is_proxied: bool,
+) -> Option<AddressScope> {
     match origin.address() {
-        Some(address) => {
-            Some(place(address)).filter(|place| !matches!(place, Place::Public | Place::Loopback))
-        }
-        None => found
-            .iter()
-            .map(|address| place(*address))
-            .find(|place| *place == Place::Private || (is_proxied && *place != Place::Public)),
+        Some(address) => Some(place(address))
+            .filter(|place| !matches!(place, AddressScope::Public | AddressScope::Loopback)),
+        None => found.iter().map(|address| place(*address)).find(|place| {
+            *place == AddressScope::Private || (is_proxied && *place != AddressScope::Public)
+        }),
     }
 }
 
 /// Where `address` lies. An IPv4 address inside an IPv6 one (mapped, compatible, 6to4,
 /// NAT64) counts as itself, since that is where packets end up.
-pub(crate) fn place(address: IpAddr) -> Place {
+pub(crate) fn place(address: IpAddr) -> AddressScope {
     match address {
         IpAddr::V4(v4) => place_v4(v4),
         IpAddr::V6(v6) => embedded_v4(v6).map_or_else(|| place_v6(v6), place_v4),
@@ -135,14 +137,14 @@ const METADATA_V6: [Ipv6Addr; 3] = [
 /// By IANA's registry of special-purpose IPv4 addresses. Ranges that are documented as
 /// not global yet used inside networks (documentation, benchmarking) count as private.
 /// Link-local ones are metadata services' in every cloud and nobody's server elsewhere.
-fn place_v4(address: Ipv4Addr) -> Place {
+fn place_v4(address: Ipv4Addr) -> AddressScope {
     if METADATA_V4.contains(&address) {
-        return Place::Metadata;
+        return AddressScope::Metadata;
     }
     match address.octets() {
-        [0, 0, 0, 0] | [127, ..] => Place::Loopback,
-        [169, 254, ..] => Place::Metadata,
-        [0 | 224..=255, ..] => Place::Nowhere,
+        [0, 0, 0, 0] | [127, ..] => AddressScope::Loopback,
+        [169, 254, ..] => AddressScope::Metadata,
+        [0 | 224..=255, ..] => AddressScope::Nowhere,
         [10, ..]
         | [100, 64..=127, ..]
         | [172, 16..=31, ..]
@@ -150,33 +152,35 @@ fn place_v4(address: Ipv4Addr) -> Place {
         | [192, 168, ..]
         | [198, 18 | 19, ..]
         | [198, 51, 100, _]
-        | [203, 0, 113, _] => Place::Private,
-        _ => Place::Public,
+        | [203, 0, 113, _] => AddressScope::Private,
+        _ => AddressScope::Public,
     }
 }
 
 /// By IANA's registry of special-purpose IPv6 addresses: global unicast is 2000::/3, less
 /// documentation (2001:db8::/32, 3fff::/20) and the protocol block 2001::/23, Teredo
 /// included.
-fn place_v6(address: Ipv6Addr) -> Place {
+fn place_v6(address: Ipv6Addr) -> AddressScope {
     if METADATA_V6.contains(&address) {
-        return Place::Metadata;
+        return AddressScope::Metadata;
     }
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Place::Loopback,
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => AddressScope::Loopback,
         // A network's own NAT64 (RFC 8215), whose prefix has a length that it alone knows.
-        [0x64, 0xff9b, 1, ..] if translated(address).contains(&Place::Metadata) => Place::Metadata,
-        [0xfe80..=0xfebf, ..] => Place::Metadata,
-        [0xff00..=0xffff, ..] => Place::Nowhere,
-        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Place::Private,
-        [0x2000..=0x3fff, ..] => Place::Public,
-        _ => Place::Private,
+        [0x64, 0xff9b, 1, ..] if translated(address).contains(&AddressScope::Metadata) => {
+            AddressScope::Metadata
+        }
+        [0xfe80..=0xfebf, ..] => AddressScope::Metadata,
+        [0xff00..=0xffff, ..] => AddressScope::Nowhere,
+        [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => AddressScope::Private,
+        [0x2000..=0x3fff, ..] => AddressScope::Public,
+        _ => AddressScope::Private,
     }
 }
 
 /// Where the IPv4 addresses lie that an address may stand for by RFC 6052, by the prefix's length in bits: 48, 56,
 /// 64, 96. The ninth byte belongs to none.
-fn translated(address: Ipv6Addr) -> [Place; 4] {
+fn translated(address: Ipv6Addr) -> [AddressScope; 4] {
     let all = address.octets();
     [
         [6, 7, 9, 10],

@@ -30,7 +30,7 @@ pub(crate) struct Scope {
 
 /// Whose an address is.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum AddressOwner {
     /// A service's.
     Service(Scope),
     /// One below AWS's domains that is no service in a region: a bucket, a customer's machine.
@@ -40,17 +40,17 @@ pub(crate) enum Whose {
 }
 
 /// Whose this address is.
-pub(crate) fn whose(origin: &Origin) -> Whose {
+pub(crate) fn whose(origin: &Origin) -> AddressOwner {
     let Host::Domain(name) = origin.host() else {
-        return Whose::Elsewhere;
+        return AddressOwner::Elsewhere;
     };
     let below = |domain: &&str| name.strip_suffix(*domain)?.strip_suffix('.');
     let Some(labels) = DOMAINS.iter().find_map(below) else {
-        return Whose::Elsewhere;
+        return AddressOwner::Elsewhere;
     };
     match scope(labels) {
-        Some(scope) => Whose::Service(scope),
-        None => Whose::Unknown,
+        Some(scope) => AddressOwner::Service(scope),
+        None => AddressOwner::Unknown,
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    fn of(url: &str) -> Whose {
+    fn of(url: &str) -> AddressOwner {
         let url = Url::parse(url).expect("a URL");
         whose(&Origin::of(&url).expect("an origin"))
     }
@@ -127,7 +127,7 @@ mod tests {
                 service: service.to_owned(),
                 region: region.to_owned(),
             };
-            assert_eq!(of(url), Whose::Service(scope), "{url}");
+            assert_eq!(of(url), AddressOwner::Service(scope), "{url}");
         }
     }
 
@@ -142,9 +142,9 @@ mod tests {
             "https://x.y.execute-api.us-east-1.amazonaws.com",
         ] {
             let expected = if url.ends_with('.') {
-                Whose::Elsewhere
+                AddressOwner::Elsewhere
             } else {
-                Whose::Unknown
+                AddressOwner::Unknown
             };
             assert_eq!(of(url), expected, "{url}");
         }
@@ -154,7 +154,7 @@ mod tests {
             "http://127.0.0.1:8080",
             "https://[::1]",
         ] {
-            assert_eq!(of(url), Whose::Elsewhere, "{url}");
+            assert_eq!(of(url), AddressOwner::Elsewhere, "{url}");
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use crate::policy::address::Place;
+use crate::policy::address::AddressScope;
 use crate::policy::certificates::Certificates;
 use crate::policy::google::GoogleKey;
 use crate::policy::oauth::TokenClient;
@@ -128,7 +128,7 @@ pub enum Refusal {
         /// What it asked for.
         origin: String,
         /// Where its addresses lie.
-        place: Place,
+        place: AddressScope,
         /// What would allow it.
         way_out: String,
     },
@@ -284,7 +284,7 @@ impl Grants {
     }
 
     /// What to say when `origin` turned out to lead to `place`.
-    pub(crate) fn refuse_address(&self, origin: &Origin, place: Place) -> Refusal {
+    pub(crate) fn refuse_address(&self, origin: &Origin, place: AddressScope) -> Refusal {
         Refusal::Address {
             plugin: self.plugin.clone(),
             origin: origin.to_string(),
@@ -294,12 +294,14 @@ impl Grants {
     }
 
     /// What the user can do about `origin` leading to `place`.
-    fn way_out(&self, origin: &Origin, place: Place) -> String {
-        if origin.address().is_none() && matches!(place, Place::Metadata | Place::Nowhere) {
+    fn way_out(&self, origin: &Origin, place: AddressScope) -> String {
+        if origin.address().is_none()
+            && matches!(place, AddressScope::Metadata | AddressScope::Nowhere)
+        {
             return "no name may lead there".to_owned();
         }
         let mut steps = Vec::new();
-        if place != Place::Loopback {
+        if place != AddressScope::Loopback {
             steps.push("agree to this address with `runner trust`".to_owned());
         }
         if origin::naming(&self.hosts, origin) != Some(Naming::Exact) {

@@ -2,12 +2,12 @@
 
 use std::time::SystemTime;
 
-use runner_scheduler::{Cost, Hint};
+use runner_scheduler::{Hint, QuotaUse};
 
 use crate::admission::budget::Used;
 use crate::admission::tokens;
 use crate::memory::cache::mask;
-use crate::memory::remembered::Remembered;
+use crate::memory::remembered::StoredResponse;
 use crate::policy::masker::Masker;
 use crate::wire::attempt::Answer;
 use crate::wire::bodies::Space;
@@ -17,18 +17,18 @@ use crate::wire::hint::HintSource;
 use crate::wire::request;
 
 /// How an attempt ended, with all that is said about it.
-pub(super) struct Ended {
-    pub(super) result: Result<Remembered, WireFault>,
+pub(super) struct AttemptOutcome {
+    pub(super) result: Result<StoredResponse, WireFault>,
     /// Whether nothing was taken out of it.
     pub(super) is_whole: bool,
     pub(super) class: Class,
     pub(super) hint: Hint,
-    pub(super) usage: Option<Cost>,
+    pub(super) usage: Option<QuotaUse>,
     /// Of its body, if it has one.
     pub(super) space: Option<Space>,
 }
 
-impl Ended {
+impl AttemptOutcome {
     /// HTTP status, where there was a response.
     pub(super) fn status(&self) -> Option<u16> {
         let response = self.result.as_ref().ok();
@@ -62,7 +62,7 @@ pub(super) fn classified(
     masker: &Masker,
     answer: Result<Answer, WireFault>,
     space: Space,
-) -> Ended {
+) -> AttemptOutcome {
     let Answer {
         status,
         headers,
@@ -70,7 +70,7 @@ pub(super) fn classified(
     } = match answer {
         Ok(answer) => answer,
         Err(fault) => {
-            return Ended {
+            return AttemptOutcome {
                 class: fault.class(),
                 hint: Hint::default(),
                 usage: None,
@@ -94,16 +94,16 @@ pub(super) fn classified(
     let usage = if status < 400 {
         tokens::usage(&body)
     } else {
-        Some(Cost::default())
+        Some(QuotaUse::default())
     };
     headers.retain(|(name, _)| !is_dropped(name));
-    let mut response = Remembered {
+    let mut response = StoredResponse {
         status,
         headers,
         body,
     };
     let is_whole = !mask(masker, &mut response);
-    Ended {
+    AttemptOutcome {
         result: Ok(response),
         is_whole,
         class,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use runner_scheduler::{self as scheduler, Class};
 
 use crate::admission::budget::Exceeded;
-use crate::exchange::{Code, ExchangeError, Spent};
+use crate::exchange::{ExchangeCode, ExchangeError, ExchangeUsage};
 use crate::policy::masker::Masker;
 use crate::wire::fault::WireFault;
 
@@ -33,7 +33,7 @@ pub(super) enum Fault {
     },
     #[error("{message}")]
     Replayed {
-        code: Code,
+        code: ExchangeCode,
         class: Class,
         message: String,
     },
@@ -104,28 +104,28 @@ fn reason(why: &scheduler::Refusal) -> String {
 }
 
 impl Fault {
-    pub(super) fn code(&self) -> Code {
+    pub(super) fn code(&self) -> ExchangeCode {
         match self {
             Self::Wire(fault) => fault.code(),
-            Self::OverBudget(_) => Code::Budget,
-            Self::NotRecorded { .. } | Self::OfAnother { .. } => Code::Other,
+            Self::OverBudget(_) => ExchangeCode::Budget,
+            Self::NotRecorded { .. } | Self::OfAnother { .. } => ExchangeCode::Other,
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::Oversize { .. } | scheduler::Refusal::TooLong(_) => {
-                    Code::RateLimited
+                    ExchangeCode::RateLimited
                 }
-                scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
-                scheduler::Refusal::Auth => Code::Auth,
-                scheduler::Refusal::NotFound => Code::NotFound,
-                scheduler::Refusal::Down { .. } => Code::Transient,
-                scheduler::Refusal::UnknownLimit => Code::Other,
-                scheduler::Refusal::Draining => Code::Draining,
+                scheduler::Refusal::QuotaExhausted { .. } => ExchangeCode::QuotaExhausted,
+                scheduler::Refusal::Auth => ExchangeCode::Auth,
+                scheduler::Refusal::NotFound => ExchangeCode::NotFound,
+                scheduler::Refusal::Down { .. } => ExchangeCode::Transient,
+                scheduler::Refusal::UnknownLimit => ExchangeCode::Other,
+                scheduler::Refusal::Draining => ExchangeCode::Draining,
             },
             Self::Replayed { code, .. } => *code,
             Self::GivenUp {
                 class: Class::Throttled,
                 ..
-            } => Code::RateLimited,
-            Self::GivenUp { .. } => Code::Transient,
+            } => ExchangeCode::RateLimited,
+            Self::GivenUp { .. } => ExchangeCode::Transient,
         }
     }
 
@@ -149,7 +149,7 @@ impl Fault {
     }
 
     /// The form that leaves the gateway.
-    pub(super) fn into_error(self, masker: &Masker, spent: Spent) -> ExchangeError {
+    pub(super) fn into_error(self, masker: &Masker, spent: ExchangeUsage) -> ExchangeError {
         ExchangeError {
             code: self.code(),
             class: self.class(),

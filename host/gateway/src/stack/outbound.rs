@@ -20,7 +20,7 @@ use crate::wire::bodies::{Space, SpaceOwner};
 use crate::wire::fault::WireFault;
 use crate::wire::request::Prepared;
 use crate::wire::signature::Signature;
-use crate::wire::tokens::Means;
+use crate::wire::tokens::SendContext;
 
 /// What leaves the run.
 #[expect(
@@ -117,7 +117,7 @@ impl Outbound {
     /// Goes once.
     pub(super) async fn attempt(
         &self,
-        means: Means<'_>,
+        means: SendContext<'_>,
         limit: Limit,
         space: &mut Space,
     ) -> Result<Answer, WireFault> {

@@ -1,8 +1,8 @@
 //! What is remembered of a request, and of its end.
 
 use super::fault::Fault;
-use crate::exchange::{Reply, Spent};
-use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
+use crate::exchange::{ExchangeUsage, Reply};
+use crate::memory::remembered::{Ending, Envelope, Interaction, StoredResponse};
 use crate::policy::masker::Masker;
 use crate::policy::signer::RequestSigner;
 use crate::wire::draft::Draft;
@@ -45,11 +45,11 @@ pub(super) fn unsigned(envelope: Envelope, signer: &RequestSigner) -> Envelope {
 pub(super) fn interaction(
     masker: &Masker,
     result: &Result<Reply, Fault>,
-    spent: &Spent,
+    spent: &ExchangeUsage,
 ) -> Interaction {
     let ending = match result {
         Ok(reply) => Ending::Answered {
-            response: Remembered {
+            response: StoredResponse {
                 status: reply.status,
                 headers: reply.headers.clone(),
                 body: reply.body.clone(),

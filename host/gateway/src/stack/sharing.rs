@@ -8,7 +8,7 @@ use runner_store::Digest;
 
 use super::fault::Fault;
 use crate::admission::budget::{BudgetId, Claim};
-use crate::exchange::{Reply, Spent};
+use crate::exchange::{ExchangeUsage, Reply};
 use crate::lane::Lane;
 use crate::wire::bodies::Space;
 use crate::wire::fault::WireFault;
@@ -31,7 +31,7 @@ pub(super) struct SharingKey {
 #[derive(Debug, Clone)]
 pub(super) struct SharedEnd {
     pub(super) result: Result<Arc<Reply>, Fault>,
-    pub(super) spent: Spent,
+    pub(super) spent: ExchangeUsage,
     /// What the call of whoever pays still owes; given back if nobody takes it.
     pub(super) claim: OnlyOnce<Claim>,
     /// That of its answer, for whoever takes it first.
@@ -80,11 +80,11 @@ mod tests {
                 class,
                 retry_after: None,
                 cached: false,
-                spent: Spent::default(),
+                spent: ExchangeUsage::default(),
             };
             let end = SharedEnd {
                 result: Ok(Arc::new(reply)),
-                spent: Spent::default(),
+                spent: ExchangeUsage::default(),
                 claim: Arc::default(),
                 space: Arc::default(),
             };

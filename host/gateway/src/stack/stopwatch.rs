@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use crate::clock::{ClockHold, WorkClock};
-use crate::exchange::Spent;
+use crate::exchange::ExchangeUsage;
 
 /// Takes the time of one exchange.
 pub(super) struct Stopwatch<'a> {
-    spent: Mutex<Spent>,
+    spent: Mutex<ExchangeUsage>,
     clock: Option<&'a WorkClock>,
     _open: Option<ClockHold>,
     /// Hears whether an attempt is on the wire.
@@ -43,7 +43,7 @@ impl<'a> Stopwatch<'a> {
         }
     }
 
-    pub(super) fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> ExchangeUsage {
         *self.lock()
     }
 
@@ -62,7 +62,7 @@ impl<'a> Stopwatch<'a> {
     }
 
     /// Takes over what a shared request took; its attempts are one caller's only.
-    pub(super) fn adopt(&self, shared: &Spent, is_payer: bool) {
+    pub(super) fn adopt(&self, shared: &ExchangeUsage, is_payer: bool) {
         let mut spent = self.lock();
         spent.past_latency += shared.worked + shared.past_latency;
         if is_payer {
@@ -97,7 +97,7 @@ impl<'a> Stopwatch<'a> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Spent> {
+    fn lock(&self) -> MutexGuard<'_, ExchangeUsage> {
         self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,13 +17,13 @@ use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
 use crate::wire::bodies::{Movement, Space};
 use crate::wire::class::Transport;
-use crate::wire::coding::{self, Coding, Unpackable};
+use crate::wire::coding::{self, Coding, DecodeError};
 use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
-use crate::wire::redirect::{self, REDIRECT_LIMIT, Way};
+use crate::wire::redirect::{self, REDIRECT_LIMIT, RedirectAction};
 use crate::wire::request::Prepared;
 use crate::wire::resolve::{OutOfReach, Unresolved};
-use crate::wire::tokens::Means;
+use crate::wire::tokens::SendContext;
 
 /// A whole response as it came, secrets and all: it does not leave the gateway so.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Limit {
 /// Sends `prepared` once, following redirects within its origin, for at most what is left. The
 /// answer is counted in `space`.
 pub(crate) async fn once(
-    means: Means<'_>,
+    means: SendContext<'_>,
     grants: &Grants,
     prepared: &Prepared,
     limit: Limit,
@@ -79,7 +79,7 @@ pub(crate) async fn once(
 }
 
 async fn follow(
-    means: Means<'_>,
+    means: SendContext<'_>,
     grants: &Grants,
     prepared: &Prepared,
     space: &mut Space,
@@ -93,17 +93,17 @@ async fn follow(
         let response = send(means, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
-            Way::Stay => return whole(response, grants, prepared, space).await,
-            Way::Leave(target) => {
+            RedirectAction::Stay => return whole(response, grants, prepared, space).await,
+            RedirectAction::Leave(target) => {
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
-            Way::Follow(_) if redirects == REDIRECT_LIMIT => {
+            RedirectAction::Follow(_) if redirects == REDIRECT_LIMIT => {
                 return Err(WireFault::TooManyRedirects {
                     origin: prepared.origin.to_string(),
                     limit: REDIRECT_LIMIT,
                 });
             }
-            Way::Follow(target) => {
+            RedirectAction::Follow(target) => {
                 redirects += 1;
                 draft = redirect::next(draft, status, target);
             }
@@ -112,7 +112,7 @@ async fn follow(
 }
 
 async fn send(
-    means: Means<'_>,
+    means: SendContext<'_>,
     grants: &Grants,
     prepared: &Prepared,
     draft: &Draft,
@@ -188,9 +188,9 @@ async fn whole(
 fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), WireFault> {
     answer.body = match coding::unpacked(&answer.body, coding, RESPONSE_LIMIT) {
         Ok(plain) => plain,
-        Err(Unpackable::TooLarge) => return Err(too_large(origin)),
-        Err(Unpackable::Broken) if answer.status >= 400 => Vec::new(),
-        Err(Unpackable::Broken) => {
+        Err(DecodeError::TooLarge) => return Err(too_large(origin)),
+        Err(DecodeError::Broken) if answer.status >= 400 => Vec::new(),
+        Err(DecodeError::Broken) => {
             return Err(WireFault::Coded {
                 origin: origin.to_string(),
             });

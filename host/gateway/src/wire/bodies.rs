@@ -318,7 +318,7 @@ impl Space {
             ]
         };
         let beyond = Arc::clone(&self.of_plugin.beyond).acquire_owned();
-        let _waits = Waits::new(&self.waiting);
+        let _waits = SpaceWaiter::new(&self.waiting);
         tokio::select! {
             // In this order: ordinary space is taken where there is some, so that the one leave to go beyond
             // stays for a call that can't come to its end without it.
@@ -388,16 +388,16 @@ impl Space {
 }
 
 /// One that waits for space, until it is dropped.
-struct Waits(Arc<AtomicUsize>);
+struct SpaceWaiter(Arc<AtomicUsize>);
 
-impl Waits {
+impl SpaceWaiter {
     fn new(waiting: &Arc<AtomicUsize>) -> Self {
         waiting.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(waiting))
     }
 }
 
-impl Drop for Waits {
+impl Drop for SpaceWaiter {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -29,7 +29,7 @@ pub(crate) enum Coding {
 
 /// Why a body can't be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unpackable {
+pub(crate) enum DecodeError {
     /// It is not what its header says, or it is packed once more.
     Broken,
     /// It would be larger than allowed.
@@ -71,40 +71,40 @@ fn is_gzip(body: &[u8]) -> bool {
 }
 
 /// The body without its coding, at most `most` bytes of it. An empty one has none.
-pub(crate) fn unpacked(body: &[u8], coding: Coding, most: usize) -> Result<Vec<u8>, Unpackable> {
+pub(crate) fn unpacked(body: &[u8], coding: Coding, most: usize) -> Result<Vec<u8>, DecodeError> {
     let plain = match coding {
         Coding::Gzip => members(body, most),
         Coding::Deflate => match inflated(body, DataFormat::Zlib, most) {
-            Err(Unpackable::Broken) => inflated(body, DataFormat::Raw, most),
+            Err(DecodeError::Broken) => inflated(body, DataFormat::Raw, most),
             result => result,
         }
         .map(|(plain, _)| plain),
-        Coding::Plain | Coding::Other => Err(Unpackable::Broken),
+        Coding::Plain | Coding::Other => Err(DecodeError::Broken),
     }?;
     if is_gzip(&plain) {
-        return Err(Unpackable::Broken);
+        return Err(DecodeError::Broken);
     }
     Ok(plain)
 }
 
 /// Gzip: one member, or several one after the other.
-fn members(mut body: &[u8], most: usize) -> Result<Vec<u8>, Unpackable> {
+fn members(mut body: &[u8], most: usize) -> Result<Vec<u8>, DecodeError> {
     /// CRC and size, which follow the data.
     const TRAILER: usize = 8;
     /// Honest answers have one. Empty ones would cost time and no bytes.
     const MOST: usize = 64;
     let mut plain = Vec::new();
     for _ in 0..MOST {
-        let data = after_header(body).ok_or(Unpackable::Broken)?;
+        let data = after_header(body).ok_or(DecodeError::Broken)?;
         let (member, used) = inflated(data, DataFormat::Raw, most - plain.len())?;
         plain.extend_from_slice(&member);
-        body = data.get(used + TRAILER..).ok_or(Unpackable::Broken)?;
+        body = data.get(used + TRAILER..).ok_or(DecodeError::Broken)?;
         // Some servers fill up with zeros.
         if body.iter().all(|byte| *byte == 0) {
             return Ok(plain);
         }
     }
-    Err(Unpackable::Broken)
+    Err(DecodeError::Broken)
 }
 
 /// What follows the header of a gzip member.
@@ -138,7 +138,7 @@ fn inflated(
     packed: &[u8],
     format: DataFormat,
     most: usize,
-) -> Result<(Vec<u8>, usize), Unpackable> {
+) -> Result<(Vec<u8>, usize), DecodeError> {
     let mut state = InflateState::new_boxed(format);
     let mut part = vec![0; 64 << 10];
     let (mut plain, mut used) = (Vec::new(), 0);
@@ -146,13 +146,13 @@ fn inflated(
         let step = inflate(&mut state, &packed[used..], &mut part, MZFlush::None);
         used += step.bytes_consumed;
         if plain.len() + step.bytes_written > most {
-            return Err(Unpackable::TooLarge);
+            return Err(DecodeError::TooLarge);
         }
         plain.extend_from_slice(&part[..step.bytes_written]);
         match step.status {
             Ok(MZStatus::StreamEnd) => return Ok((plain, used)),
             Ok(_) if step.bytes_consumed + step.bytes_written > 0 => {}
-            _ => return Err(Unpackable::Broken),
+            _ => return Err(DecodeError::Broken),
         }
     }
 }
@@ -221,7 +221,7 @@ mod tests {
                 Coding::Gzip => gzip(&packed),
                 _ => compress_to_vec_zlib(&packed, 6),
             };
-            assert_eq!(unpacked(&twice, coding, 1000), Err(Unpackable::Broken));
+            assert_eq!(unpacked(&twice, coding, 1000), Err(DecodeError::Broken));
         }
     }
 
@@ -244,13 +244,13 @@ mod tests {
             let plain = unpacked(&packed, coding, PLAIN.len());
             assert_eq!(plain.as_deref(), Ok(PLAIN), "{coding:?}");
             let cut = unpacked(&packed, coding, PLAIN.len() - 1);
-            assert_eq!(cut, Err(Unpackable::TooLarge), "{coding:?}");
+            assert_eq!(cut, Err(DecodeError::TooLarge), "{coding:?}");
         }
         let two = [gzip(b"one "), gzip(b"two")].concat();
         assert_eq!(unpacked(&two, Coding::Gzip, 100), Ok(b"one two".to_vec()));
-        assert_eq!(unpacked(&two, Coding::Gzip, 6), Err(Unpackable::TooLarge));
+        assert_eq!(unpacked(&two, Coding::Gzip, 6), Err(DecodeError::TooLarge));
         let many = gzip(b"").repeat(65);
-        assert_eq!(unpacked(&many, Coding::Gzip, 6), Err(Unpackable::Broken));
+        assert_eq!(unpacked(&many, Coding::Gzip, 6), Err(DecodeError::Broken));
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
         let whole = gzip(PLAIN);
         for end in 0..whole.len() {
             let cut = unpacked(&whole[..end], Coding::Gzip, 1000);
-            assert_eq!(cut, Err(Unpackable::Broken), "{end}");
+            assert_eq!(cut, Err(DecodeError::Broken), "{end}");
         }
         let followed = [whole.as_slice(), b"plain"].concat();
         for (body, coding) in [
@@ -268,7 +268,7 @@ mod tests {
             (PLAIN, Coding::Other),
         ] {
             let result = unpacked(body, coding, 1000);
-            assert_eq!(result, Err(Unpackable::Broken), "{coding:?}");
+            assert_eq!(result, Err(DecodeError::Broken), "{coding:?}");
         }
     }
 
@@ -277,6 +277,6 @@ mod tests {
         let bomb = gzip(&vec![0; 8 << 20]);
         assert!(bomb.len() < 16 << 10);
         let result = unpacked(&bomb, Coding::Gzip, 1 << 20);
-        assert_eq!(result, Err(Unpackable::TooLarge));
+        assert_eq!(result, Err(DecodeError::TooLarge));
     }
 }

@@ -11,7 +11,7 @@ use url::{Host, Url};
 use crate::policy::address::Reach;
 use crate::policy::origin::Origin;
 use crate::wire::client::{ClientSettings, Clients, root};
-use crate::wire::redirect::{REDIRECT_LIMIT, Way, way};
+use crate::wire::redirect::{REDIRECT_LIMIT, RedirectAction, way};
 
 /// For the whole of it.
 const TIMEOUT: Duration = Duration::from_mins(10);
@@ -49,13 +49,13 @@ async fn fetch(address: &str, limit: usize) -> Result<Vec<u8>, String> {
             .map_err(|error| root(&error).to_string())?;
         let status = response.status().as_u16();
         match way(&url, status, response.headers()) {
-            Way::Stay if status == 200 => return whole(response, limit).await,
-            Way::Stay => return Err(format!("the server answered HTTP {status}")),
-            Way::Follow(target) => url = target,
-            Way::Leave(target) if is_public(&target) => {
+            RedirectAction::Stay if status == 200 => return whole(response, limit).await,
+            RedirectAction::Stay => return Err(format!("the server answered HTTP {status}")),
+            RedirectAction::Follow(target) => url = target,
+            RedirectAction::Leave(target) if is_public(&target) => {
                 (url, reach) = (target, Reach::Public);
             }
-            Way::Leave(target) => {
+            RedirectAction::Leave(target) => {
                 let to = Origin::of(&target).map_or("elsewhere".to_owned(), |to| to.to_string());
                 return Err(format!(
                     "it redirects to {to}, and redirects are followed to public addresses by https alone"

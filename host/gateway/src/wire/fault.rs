@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_scheduler::Class;
 
 use super::class::Transport;
-use crate::exchange::Code;
+use crate::exchange::ExchangeCode;
 use crate::policy::grants::Refusal;
 
 /// Why an attempt gave no response, or was not made.
@@ -86,24 +86,26 @@ fn whose(is_own: bool) -> &'static str {
 }
 
 impl WireFault {
-    pub(crate) fn code(&self) -> Code {
+    pub(crate) fn code(&self) -> ExchangeCode {
         match self {
-            Self::Refused(_) => Code::Denied,
-            Self::Invalid(_) | Self::RequestTooLarge { .. } => Code::InvalidRequest,
+            Self::Refused(_) => ExchangeCode::Denied,
+            Self::Invalid(_) | Self::RequestTooLarge { .. } => ExchangeCode::InvalidRequest,
             Self::NoSecret { .. }
             | Self::UnusableSecret { .. }
             | Self::NoToken {
                 is_lasting: true, ..
-            } => Code::Auth,
-            Self::NoToken { .. } => Code::Transient,
-            Self::Unpaid => Code::Budget,
+            } => ExchangeCode::Auth,
+            Self::NoToken { .. } => ExchangeCode::Transient,
+            Self::Unpaid => ExchangeCode::Budget,
             Self::TimedOut { .. }
             | Self::Stands { .. }
-            | Self::Process(runner_process::Fault::TimedOut { .. }) => Code::Timeout,
+            | Self::Process(runner_process::Fault::TimedOut { .. }) => ExchangeCode::Timeout,
             Self::Process(runner_process::Fault::NotStarted { .. }) | Self::Client(_) => {
-                Code::Other
+                ExchangeCode::Other
             }
-            Self::Transport { kind, .. } if kind.class() == Class::Transient => Code::Transient,
+            Self::Transport { kind, .. } if kind.class() == Class::Transient => {
+                ExchangeCode::Transient
+            }
             Self::Transport { .. }
             | Self::TooManyRedirects { .. }
             | Self::ResponseTooLarge { .. }
@@ -111,7 +113,7 @@ impl WireFault {
             | Self::NoSpace
             | Self::Coded { .. }
             | Self::Partial { .. }
-            | Self::Process(_) => Code::BadResponse,
+            | Self::Process(_) => ExchangeCode::BadResponse,
         }
     }
 

@@ -3,7 +3,7 @@
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Host, Url};
 
-use crate::policy::address::{Place, place};
+use crate::policy::address::{AddressScope, place};
 
 /// Where the proxy comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,8 +42,8 @@ impl Proxies {
     pub(crate) fn serve(&self, url: &Url) -> bool {
         let is_here = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => place(address.into()) == Place::Loopback,
-            Some(Host::Ipv6(address)) => place(address.into()) == Place::Loopback,
+            Some(Host::Ipv4(address)) => place(address.into()) == AddressScope::Loopback,
+            Some(Host::Ipv6(address)) => place(address.into()) == AddressScope::Loopback,
             None => false,
         };
         let uri = url.as_str().parse();

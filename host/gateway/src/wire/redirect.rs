@@ -17,7 +17,7 @@ pub(crate) const REDIRECT_LIMIT: u32 = 5;
 
 /// Where a response leads.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum RedirectAction {
     /// It is the answer.
     Stay,
     /// To another place within the origin.
@@ -28,23 +28,23 @@ pub(crate) enum Way {
 
 /// Reads a response's status and `location`. A redirect without a readable location is an
 /// answer like any other.
-pub(crate) fn way(at: &Url, status: u16, headers: &HeaderMap) -> Way {
+pub(crate) fn way(at: &Url, status: u16, headers: &HeaderMap) -> RedirectAction {
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
-        return Way::Stay;
+        return RedirectAction::Stay;
     }
     let target = headers
         .get(LOCATION)
         .and_then(|location| location.to_str().ok())
         .and_then(|location| at.join(location).ok());
     let Some(mut target) = target else {
-        return Way::Stay;
+        return RedirectAction::Stay;
     };
     target.set_fragment(None);
     let named = !target.username().is_empty() || target.password().is_some();
     if !named && Origin::of(&target).is_some_and(|origin| Some(origin) == Origin::of(at)) {
-        Way::Follow(target)
+        RedirectAction::Follow(target)
     } else {
-        Way::Leave(target)
+        RedirectAction::Leave(target)
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
 
-    fn to(location: &str) -> Way {
+    fn to(location: &str) -> RedirectAction {
         let at = Url::parse("https://api.acme.com/v1/chat?x=1").unwrap();
         let mut headers = HeaderMap::new();
         headers.insert(LOCATION, HeaderValue::from_str(location).unwrap());
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn only_the_same_origin_is_followed() {
-        let follow = |url: &str| Way::Follow(Url::parse(url).unwrap());
+        let follow = |url: &str| RedirectAction::Follow(Url::parse(url).unwrap());
         assert_eq!(to("/v2"), follow("https://api.acme.com/v2"));
         assert_eq!(
             to("models?y=2#frag"),
@@ -114,19 +114,19 @@ mod tests {
             "data:text/plain,x",
         ];
         for target in leaving {
-            assert!(matches!(to(target), Way::Leave(_)), "{target}");
+            assert!(matches!(to(target), RedirectAction::Leave(_)), "{target}");
         }
     }
 
     #[test]
     fn what_leads_nowhere_is_an_answer() {
         let at = Url::parse("https://api.acme.com/").unwrap();
-        assert_eq!(way(&at, 302, &HeaderMap::new()), Way::Stay);
-        assert_eq!(to("https://"), Way::Stay);
+        assert_eq!(way(&at, 302, &HeaderMap::new()), RedirectAction::Stay);
+        assert_eq!(to("https://"), RedirectAction::Stay);
         let mut headers = HeaderMap::new();
         headers.insert(LOCATION, HeaderValue::from_static("/x"));
         for status in [200, 201, 300, 304, 305, 306, 400] {
-            assert_eq!(way(&at, status, &headers), Way::Stay, "{status}");
+            assert_eq!(way(&at, status, &headers), RedirectAction::Stay, "{status}");
         }
     }
 

@@ -13,7 +13,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use url::Url;
 
-use crate::policy::address::{self, Place, Reach};
+use crate::policy::address::{self, AddressScope, Reach};
 use crate::policy::origin::Origin;
 use crate::wire::proxies::{Proxies, ProxyChoice};
 
@@ -58,7 +58,7 @@ pub(crate) struct GuardedResolver {
 /// Every address of a name is out of reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the name leads to {0}")]
-pub(crate) struct OutOfReach(pub(crate) Place);
+pub(crate) struct OutOfReach(pub(crate) AddressScope);
 
 /// The name has no address, or could not be looked up.
 #[derive(Debug, thiserror::Error)]
@@ -75,7 +75,8 @@ impl Resolve for GuardedResolver {
                 .map_err(|error| Unresolved(error.to_string()))?;
             // This name is granted unasked for being this machine, whatever an answer says.
             let is_here = name.as_str() == "localhost";
-            let stays = |address: &IpAddr| !is_here || address::place(*address) == Place::Loopback;
+            let stays =
+                |address: &IpAddr| !is_here || address::place(*address) == AddressScope::Loopback;
             let allowed: Vec<SocketAddr> = found
                 .iter()
                 .filter(|address| reach.allows(**address) && stays(address))

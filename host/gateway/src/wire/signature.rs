@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use reqwest::header::{HeaderName, HeaderValue};
 
-use crate::policy::aws::{Scope, Whose, whose};
+use crate::policy::aws::{AddressOwner, Scope, whose};
 use crate::policy::grants::{Credential, Refusal};
 use crate::policy::origin::Origin;
 use crate::policy::secret::{Fingerprint, Scheme, Secret};
@@ -154,19 +154,19 @@ fn scope(
         return Ok(None);
     };
     match (whose(origin), region) {
-        (Whose::Service(scope), _) if scope.service == *service => Ok(Some(scope)),
-        (Whose::Service(_) | Whose::Unknown, _) => Err(Refusal::Service {
+        (AddressOwner::Service(scope), _) if scope.service == *service => Ok(Some(scope)),
+        (AddressOwner::Service(_) | AddressOwner::Unknown, _) => Err(Refusal::Service {
             plugin: plugin.to_owned(),
             name: name.to_owned(),
             service: service.clone(),
             origin: origin.to_string(),
         }
         .into()),
-        (Whose::Elsewhere, Some(region)) => Ok(Some(Scope {
+        (AddressOwner::Elsewhere, Some(region)) => Ok(Some(Scope {
             service: service.clone(),
             region: region.clone(),
         })),
-        (Whose::Elsewhere, None) => Err(WireFault::Invalid(format!(
+        (AddressOwner::Elsewhere, None) => Err(WireFault::Invalid(format!(
             "{origin} says no region of AWS to sign for with the credential '{name}'; name it, as \
              in `aws-sigv4:{service}:us-east-1`"
         ))),

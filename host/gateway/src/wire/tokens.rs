@@ -68,7 +68,7 @@ pub(crate) struct Tokens {
 
 /// What a request goes out with.
 #[derive(Clone, Copy)]
-pub(crate) struct Means<'a> {
+pub(crate) struct SendContext<'a> {
     pub(crate) clients: &'a Clients,
     pub(crate) tokens: &'a Tokens,
     /// Pays for one request more, if there is anything left.
@@ -144,7 +144,7 @@ impl Tokens {
     /// Gets a token that holds, for the key that `secret` is.
     pub(crate) async fn get(
         &self,
-        means: &Means<'_>,
+        means: &SendContext<'_>,
         secret: &Secret,
         key: &TokenKey,
     ) -> Result<Secret, WireFault> {

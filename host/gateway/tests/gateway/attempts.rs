@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use runner_gateway::{
-    Class, Code, Exchange, ExchangeScope, Gateway, LaneNotice, Notice, Observer, Scheduling,
-    Settings, WorkClock,
+    Class, Exchange, ExchangeCode, ExchangeScope, Gateway, LaneNotice, Notice, Observer,
+    Scheduling, Settings, WorkClock,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 use tokio_util::sync::CancellationToken;
@@ -66,7 +66,7 @@ async fn a_server_that_is_not_there_is_named_once_the_retries_are_used_up() {
         .expect_err("nobody listens");
     assert_eq!(
         (error.code, error.class),
-        (Code::Transient, Class::Transient)
+        (ExchangeCode::Transient, Class::Transient)
     );
     assert_eq!(error.spent.attempts, 4);
     assert!(
@@ -114,12 +114,12 @@ async fn a_day_is_not_waited_for() {
         (
             Answer::error(429, "rate_limit_exceeded", "come back tomorrow"),
             Class::Throttled,
-            Code::RateLimited,
+            ExchangeCode::RateLimited,
         ),
         (
             Answer::error(503, "maintenance", "come back tomorrow"),
             Class::Transient,
-            Code::Transient,
+            ExchangeCode::Transient,
         ),
     ] {
         let api = ModelApi::start();
@@ -167,7 +167,10 @@ async fn a_dripping_body_ends_with_the_time_it_was_given() {
         .send(&grants, exchange, &scope())
         .await
         .expect_err("the body takes a quarter of an hour");
-    assert_eq!((error.code, error.class), (Code::Timeout, Class::Timeout));
+    assert_eq!(
+        (error.code, error.class),
+        (ExchangeCode::Timeout, Class::Timeout)
+    );
     assert_eq!(error.spent.attempts, 1, "a timeout is not tried again");
     let told = "within 100ms on the wire (the request's own timeout-ms";
     assert!(error.message.contains(told), "{}", error.message);

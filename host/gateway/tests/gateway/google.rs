@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_gateway::{
-    Budget, BudgetLedger, Code, Credential, ExchangeScope, Gateway, Grants, Masker, OriginPattern,
-    Owner, Payers, Reservation, Scheduling, Scheme, Secret, Settings,
+    Budget, BudgetLedger, Credential, ExchangeCode, ExchangeScope, Gateway, Grants, Masker,
+    OriginPattern, Owner, Payers, Reservation, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ async fn without_a_token_nothing_is_sent() {
     let (gateway, grants) = plugin(&api, &tokens);
     let error = gateway.send(&grants, post(api.url()), &scope()).await;
     let error = error.expect_err("no reply");
-    assert_eq!(error.code, Code::Auth);
+    assert_eq!(error.code, ExchangeCode::Auth);
     let expected = format!(
         "no access token from {}: HTTP 400, invalid_grant",
         tokens.url()
@@ -117,7 +117,7 @@ async fn a_server_that_gives_no_tokens_is_left_alone_for_a_while() {
     };
     let sends = (0..8).map(|_| gateway.send(&grants, post(api.url()), &scope));
     for result in futures_util::future::join_all(sends).await {
-        assert_eq!(result.expect_err("no reply").code, Code::Transient);
+        assert_eq!(result.expect_err("no reply").code, ExchangeCode::Transient);
     }
     assert_eq!(tokens.requests().len(), 1);
     assert!(api.requests().is_empty());
@@ -144,7 +144,7 @@ async fn a_request_for_a_token_is_one_of_the_budget_s() {
         let sent = gateway.send(&grants, post(api.url()), &scope).await;
         codes.push(sent.map(|_| ()).map_err(|error| error.code));
     }
-    let refused = Err(Code::Budget);
+    let refused = Err(ExchangeCode::Budget);
     assert_eq!(codes, [Ok(()), Ok(()), refused, refused]);
     assert_eq!((api.requests().len(), tokens.requests().len()), (2, 2));
 }

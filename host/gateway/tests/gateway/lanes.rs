@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use runner_gateway::{
-    Class, Code, Counts, Exchange, ExchangeError, ExchangeScope, Gateway, LaneNotice, LanePolicy,
-    Limit, Notice, Observer, Reply, Scheduling, Settings,
+    Class, Exchange, ExchangeCode, ExchangeError, ExchangeScope, Gateway, LaneNotice, LanePolicy,
+    Limit, LimitMeasure, Notice, Observer, Reply, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 use serde_json::json;
@@ -32,7 +32,7 @@ fn one_at_a_time() -> Scheduling {
     }
 }
 
-fn declared(name: &str, counts: Counts, capacity: u64) -> Scheduling {
+fn declared(name: &str, counts: LimitMeasure, capacity: u64) -> Scheduling {
     let name = name.to_owned();
     Scheduling {
         limits: vec![Arc::new(Limit {
@@ -97,7 +97,7 @@ async fn a_used_up_quota_fails_what_waits_in_its_lane_unsent_and_no_other_lane()
             Err(error) => {
                 assert_eq!(
                     (error.code, error.class, error.spent.attempts),
-                    (Code::QuotaExhausted, Class::QuotaExhausted, 0)
+                    (ExchangeCode::QuotaExhausted, Class::QuotaExhausted, 0)
                 );
                 assert!(
                     error.message.ends_with(
@@ -126,14 +126,14 @@ async fn a_credential_that_is_never_accepted_is_not_tried_for_ever() {
             Err(error) => codes.push(error.code),
         }
     }
-    assert_eq!(codes, [Code::Auth; 3]);
+    assert_eq!(codes, [ExchangeCode::Auth; 3]);
     assert_eq!(api.requests().len(), 3);
 }
 
 #[tokio::test]
 async fn a_request_that_no_limit_could_hold_is_refused_with_what_to_do() {
     let api = ModelApi::start();
-    let tokens = Counts::Tokens(Duration::from_mins(1));
+    let tokens = LimitMeasure::Tokens(Duration::from_mins(1));
     let scope = under(declared("account tokens", tokens, 100));
     let gateway = gateway();
     let exchange = Exchange {
@@ -148,7 +148,10 @@ async fn a_request_that_no_limit_could_hold_is_refused_with_what_to_do() {
         .send(&grants("bearer", &[&api.url()]), exchange, &scope)
         .await
         .expect_err("it can never pass");
-    assert_eq!((error.code, error.spent.attempts), (Code::RateLimited, 0));
+    assert_eq!(
+        (error.code, error.spent.attempts),
+        (ExchangeCode::RateLimited, 0)
+    );
     let expected = "not sent: it needs about 4010 of the limit 'account tokens', which holds 100 \
                     when nothing is used; shorten the prompt, ask for fewer output tokens, or \
                     raise the limit";
@@ -159,7 +162,7 @@ async fn a_request_that_no_limit_could_hold_is_refused_with_what_to_do() {
 #[tokio::test]
 async fn what_an_answer_really_used_is_settled_so_that_the_next_need_not_wait() {
     let api = ModelApi::start();
-    let tokens = Counts::Tokens(Duration::from_hours(1));
+    let tokens = LimitMeasure::Tokens(Duration::from_hours(1));
     // Room for one guess of about 500 tokens, or for many answers of a few.
     let scope = under(declared("account tokens", tokens, 600));
     let gateway = gateway();
@@ -175,7 +178,11 @@ async fn providers_that_name_one_limit_share_it_across_their_lanes() {
     let gate = Gate::closed();
     api.always(Answer::raw("ok").behind(&gate));
     let gateway = gateway();
-    let scope = under(declared("account concurrency", Counts::Concurrency, 2));
+    let scope = under(declared(
+        "account concurrency",
+        LimitMeasure::Concurrency,
+        2,
+    ));
     let tasks: Vec<_> = (0..8)
         .map(|index| {
             let (gateway, api, scope) = (gateway.clone(), api.clone(), scope.clone());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CachedReply, ClientSettings, Code, Envelope, Gateway, Grants, Lane, ProxyChoice,
+    CachedReply, ClientSettings, Envelope, ExchangeCode, Gateway, Grants, Lane, ProxyChoice,
     RESPONSE_LIMIT, ResponseCache, Settings,
 };
 use runner_tests::{Answer, ModelApi};
@@ -65,7 +65,10 @@ async fn what_is_not_granted_never_leaves() {
         )
         .await
         .expect_err("nothing is granted");
-    assert_eq!((refused.code, refused.spent.attempts), (Code::Denied, 0));
+    assert_eq!(
+        (refused.code, refused.spent.attempts),
+        (ExchangeCode::Denied, 0)
+    );
     assert!(
         refused
             .message
@@ -86,7 +89,7 @@ async fn a_redirect_to_another_origin_is_denied_and_not_followed() {
         .send(&grants, exchange, &scope())
         .await
         .expect_err("the redirect leaves the origin");
-    assert_eq!(denied.code, Code::Denied);
+    assert_eq!(denied.code, ExchangeCode::Denied);
     assert!(
         denied
             .message
@@ -126,7 +129,7 @@ async fn a_redirect_loop_ends() {
     let api = ModelApi::start();
     api.always(Answer::redirect(302, "/again"));
     let error = ask(&gateway(), &api).await.expect_err("a loop");
-    assert_eq!(error.code, Code::BadResponse);
+    assert_eq!(error.code, ExchangeCode::BadResponse);
     assert_eq!(api.requests().len(), 6, "one request and five redirects");
 }
 
@@ -140,7 +143,7 @@ async fn a_wildcard_does_not_lead_into_the_local_network() {
         .send(&grants, exchange, &scope())
         .await
         .expect_err("the name leads to this machine");
-    assert_eq!(denied.code, Code::Denied);
+    assert_eq!(denied.code, ExchangeCode::Denied);
     let expected = format!(
         "leads to this machine; to allow it, put this under \
          `plugins.acme.permissions`: hosts: [\"http://*.acme.test:{0}\", \
@@ -192,7 +195,7 @@ async fn a_connection_of_the_wider_reach_never_serves_the_narrower() {
     let denied = send(wildcard)
         .await
         .expect_err("an idle connection must not be reused");
-    assert_eq!(denied.code, Code::Denied);
+    assert_eq!(denied.code, ExchangeCode::Denied);
 }
 
 /// Keeps everything, by key.
@@ -240,7 +243,7 @@ async fn what_a_wildcard_may_not_fetch_it_may_not_get_from_the_cache() {
             .await;
         ends.push(reply.map(|reply| reply.cached).map_err(|error| error.code));
     }
-    let denied = Err(Code::Denied);
+    let denied = Err(ExchangeCode::Denied);
     assert_eq!(ends, [denied, Ok(false), denied, Ok(true)]);
     assert_eq!(api.requests().len(), 1);
 }
@@ -254,7 +257,7 @@ async fn a_metadata_service_is_out_of_reach_of_any_name() {
         .send(&grants, exchange, &scope())
         .await
         .expect_err("a metadata address");
-    assert_eq!(denied.code, Code::Denied);
+    assert_eq!(denied.code, ExchangeCode::Denied);
     assert!(
         denied
             .message
@@ -278,7 +281,7 @@ async fn a_private_address_needs_the_persons_word_by_name_and_in_the_url() {
             .send(&grants("bearer", &[host]), post(host), &scope())
             .await
             .expect_err(host);
-        assert_eq!(denied.code, Code::Denied, "{host}");
+        assert_eq!(denied.code, ExchangeCode::Denied, "{host}");
         let way_out = "; to allow it, agree to this address with `runner trust`";
         assert!(denied.message.ends_with(way_out), "{denied}");
     }
@@ -309,7 +312,10 @@ async fn a_proxy_gets_the_requests_and_does_the_lookups() {
     let denied = send("http://10.0.0.1/v1")
         .await
         .expect_err("grants hold behind a proxy");
-    assert_eq!((denied.code, proxy.requests().len()), (Code::Denied, 1));
+    assert_eq!(
+        (denied.code, proxy.requests().len()),
+        (ExchangeCode::Denied, 1)
+    );
 }
 
 #[tokio::test]
@@ -326,7 +332,7 @@ async fn a_body_over_the_limit_is_refused_whether_announced_or_not() {
         let error = ask(&gateway, &api).await.expect_err(delivery);
         assert_eq!(
             (error.code, error.spent.attempts),
-            (Code::BadResponse, 1),
+            (ExchangeCode::BadResponse, 1),
             "{delivery}"
         );
     }

@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
 use runner_gateway::{
-    Code, Credential, Gateway, Grants, Masker, OriginPattern, RESPONSE_LIMIT, Scheme, Secret,
-    Settings,
+    Credential, ExchangeCode, Gateway, Grants, Masker, OriginPattern, RESPONSE_LIMIT, Scheme,
+    Secret, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 
@@ -82,9 +82,9 @@ async fn no_error_shows_a_credential_of_the_query() {
     ));
     let refused = format!("http://127.0.0.1:{port}");
     let cases = [
-        (refused, Code::Transient),
-        (cut.url(), Code::Transient),
-        (redirecting.url(), Code::Denied),
+        (refused, ExchangeCode::Transient),
+        (cut.url(), ExchangeCode::Transient),
+        (redirecting.url(), ExchangeCode::Denied),
     ];
     for (url, code) in cases {
         let grants = grants("query:key", &[&url]);
@@ -190,7 +190,7 @@ async fn what_can_not_be_unpacked_is_no_answer() {
         let error = ask(&gateway(), &api).await.expect_err("no reply");
         assert_eq!(
             (error.code, error.spent.attempts),
-            (Code::BadResponse, 1),
+            (ExchangeCode::BadResponse, 1),
             "{number}: {error}"
         );
     }

@@ -9,8 +9,8 @@ use std::thread;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use runner_gateway::{
-    CALL_LIMIT, CachedReply, CallBodies, Code, Envelope, ExchangeError, ExchangeScope, Gateway,
-    Lane, Precedence, RESPONSE_LIMIT, Reply, ResponseCache, Settings,
+    CALL_LIMIT, CachedReply, CallBodies, Envelope, ExchangeCode, ExchangeError, ExchangeScope,
+    Gateway, Lane, Precedence, RESPONSE_LIMIT, Reply, ResponseCache, Settings,
 };
 use tokio::sync::watch;
 
@@ -148,7 +148,7 @@ async fn a_call_that_asks_for_64_of_the_largest_answers_gets_two() {
             match reply {
                 Ok(reply) => held += reply.body.len(),
                 Err(error) => {
-                    assert_eq!(error.code, Code::BadResponse, "{case}: {error}");
+                    assert_eq!(error.code, ExchangeCode::BadResponse, "{case}: {error}");
                     refused += 1;
                 }
             }

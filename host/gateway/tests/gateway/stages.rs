@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CacheMode, CachedReply, Caller, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event,
-    Exchange, ExchangeScope, Found, Gateway, Interaction, Lane, LaneNotice, LanePolicy, Notice,
-    Observer, Remembered, ResponseCache, Scheduling, Settings,
+    CacheMode, CachedReply, Caller, Cassette, CassetteMatch, Class, ClientSettings, Ending,
+    Envelope, Event, Exchange, ExchangeCode, ExchangeScope, Gateway, Interaction, Lane, LaneNotice,
+    LanePolicy, Notice, Observer, ResponseCache, Scheduling, Settings, StoredResponse,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
@@ -34,7 +34,7 @@ impl Journal {
     }
 
     /// Settings whose every stage writes here.
-    fn settings(&self, found: &Found, hit: Option<&Remembered>) -> Settings {
+    fn settings(&self, found: &CassetteMatch, hit: Option<&StoredResponse>) -> Settings {
         Settings {
             cassette: Box::new(JournalCassette(self.clone(), found.clone())),
             cache: Some(Box::new(JournalCache::new(self, hit))),
@@ -66,10 +66,10 @@ impl Observer for Journal {
     }
 }
 
-struct JournalCassette(Journal, Found);
+struct JournalCassette(Journal, CassetteMatch);
 
 impl Cassette for JournalCassette {
-    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> Found {
+    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> CassetteMatch {
         assert!(!format!("{}{:?}", envelope.url, envelope.headers).contains("key=42"));
         assert_eq!(caller.tag, 7);
         self.0.write("find");
@@ -87,12 +87,12 @@ impl Cassette for JournalCassette {
 
 struct JournalCache {
     journal: Journal,
-    always: Option<Remembered>,
+    always: Option<StoredResponse>,
     held: Mutex<HashMap<String, CachedReply>>,
 }
 
 impl JournalCache {
-    fn new(journal: &Journal, always: Option<&Remembered>) -> Self {
+    fn new(journal: &Journal, always: Option<&StoredResponse>) -> Self {
         Self {
             journal: journal.clone(),
             always: always.cloned(),
@@ -125,7 +125,11 @@ impl ResponseCache for JournalCache {
     }
 }
 
-async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<String, Code> {
+async fn send(
+    settings: Settings,
+    api: &ModelApi,
+    cache: CacheMode,
+) -> Result<String, ExchangeCode> {
     let exchange = Exchange {
         bucket: Some("gpt".to_owned()),
         cache,
@@ -139,8 +143,8 @@ async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<St
         .map_err(|error| error.code)
 }
 
-fn replay(text: &str) -> Found {
-    Found::Replay(Interaction {
+fn replay(text: &str) -> CassetteMatch {
+    CassetteMatch::Replay(Interaction {
         ending: Ending::Answered {
             response: remembered(text),
             retry_after: None,
@@ -151,8 +155,8 @@ fn replay(text: &str) -> Found {
     })
 }
 
-fn remembered(text: &str) -> Remembered {
-    Remembered {
+fn remembered(text: &str) -> StoredResponse {
+    StoredResponse {
         status: 200,
         headers: Vec::new(),
         body: text.into(),
@@ -165,7 +169,7 @@ async fn an_answer_that_had_a_secret_is_not_kept() {
     let api = ModelApi::start();
     api.script([Answer::raw(format!("echo {SECRET}"))]);
     let journal = Journal::default();
-    let settings = journal.settings(&Found::Live, None);
+    let settings = journal.settings(&CassetteMatch::Live, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("echo [masked]".to_owned())
@@ -185,7 +189,7 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
         Answer::raw("echo"),
     ]);
     let journal = Journal::default();
-    let settings = journal.settings(&Found::Live, None);
+    let settings = journal.settings(&CassetteMatch::Live, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("echo".to_owned())
@@ -215,7 +219,7 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
 async fn what_is_remembered_touches_neither_lane_nor_network() {
     let api = ModelApi::start();
     let journal = Journal::default();
-    let settings = journal.settings(&Found::Live, Some(&remembered("cached")));
+    let settings = journal.settings(&CassetteMatch::Live, Some(&remembered("cached")));
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("cached".to_owned())
@@ -226,10 +230,10 @@ async fn what_is_remembered_touches_neither_lane_nor_network() {
         Ok("replayed".to_owned())
     );
     let nearest = String::new();
-    let settings = journal.settings(&Found::Missing { nearest }, None);
+    let settings = journal.settings(&CassetteMatch::Missing { nearest }, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
-        Err(Code::Other)
+        Err(ExchangeCode::Other)
     );
     assert_eq!(
         journal.lines(),
@@ -252,7 +256,7 @@ async fn a_bypass_does_not_ask_the_cache_and_a_failure_is_not_kept() {
     api.always(Answer::status(404));
     let journal = Journal::default();
     for mode in [CacheMode::Bypass, CacheMode::Auto] {
-        let settings = journal.settings(&Found::Live, None);
+        let settings = journal.settings(&CassetteMatch::Live, None);
         assert_eq!(send(settings, &api, mode).await, Ok(String::new()));
     }
     let lines = journal.lines();
@@ -267,7 +271,7 @@ async fn dropping_the_last_caller_of_an_exchange_closes_it_and_gives_back_its_sl
     let gate = Gate::closed();
     api.always(Answer::raw("late").behind(&gate));
     let journal = Journal::default();
-    let settings = journal.settings(&Found::Live, None);
+    let settings = journal.settings(&CassetteMatch::Live, None);
     let api = Arc::new(api);
     let sending = tokio::spawn({
         let api = Arc::clone(&api);
@@ -334,7 +338,7 @@ async fn equal_requests_at_once_are_one_on_the_wire_and_each_has_the_answer() {
     let gate = Gate::closed();
     api.always(Answer::raw("once").behind(&gate));
     let journal = Journal::default();
-    let gateway = Gateway::new(journal.settings(&Found::Live, None));
+    let gateway = Gateway::new(journal.settings(&CassetteMatch::Live, None));
     let exchange = Exchange {
         bucket: Some("gpt".to_owned()),
         ..post(format!("{}/v1", api.url()))

@@ -8,10 +8,10 @@ use super::*;
 use crate::pack::tests::program_with;
 
 /// Opens a program with these bytes.
-fn opened(bytes: &[u8], digest: [u8; 32]) -> Result<Carried, CarriedError> {
+fn opened(bytes: &[u8], digest: [u8; 32]) -> Result<CarriedSet, CarriedError> {
     let mut file = tempfile::tempfile().expect("the system has room");
     file.write_all(bytes).expect("the system has room");
-    Carried::read(file, Path::new("/bin/runner"), digest)
+    CarriedSet::read(file, Path::new("/bin/runner"), digest)
 }
 
 /// Code of so many bytes that is like no other's.

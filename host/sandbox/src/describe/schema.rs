@@ -17,7 +17,7 @@ use crate::abi::Info;
 use crate::limits::{
     MAX_PATTERN_PROGRAM_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, MAX_SCHEMAS_PATTERNS,
 };
-use crate::notice::{Code, Finding, bytes, one_line};
+use crate::notice::{Finding, MessageCode, bytes, one_line};
 
 /// A place in a JSON value, as a JSON Pointer (RFC 6901; empty: the whole), and what is wrong
 /// there. The value itself is not quoted: it may be a secret.
@@ -192,7 +192,7 @@ impl Schema {
 
 fn no_schema(field: &str, what: &str) -> Finding {
     Finding::new(
-        Code::P012,
+        MessageCode::P012,
         format!("its {field} is no JSON Schema: {what}"),
         "report this to the plugin's author",
     )
@@ -200,7 +200,7 @@ fn no_schema(field: &str, what: &str) -> Finding {
 
 fn too_much(field: &str, what: &str) -> Finding {
     Finding::new(
-        Code::P012,
+        MessageCode::P012,
         format!("its {field} {what}"),
         "a schema is for people's mistakes; the plugin can check the rest itself",
     )

@@ -84,7 +84,7 @@ fn names_are_kebab() {
         &"a".repeat(65),
     ] {
         let finding = refusal(|info| info.name = bad.into());
-        assert_eq!(finding.code, Code::P011, "{bad}");
+        assert_eq!(finding.code, MessageCode::P011, "{bad}");
     }
 }
 
@@ -100,11 +100,11 @@ fn types_are_unique_and_without_not() {
 fn claims_agree_with_exports() {
     assert_eq!(
         refusal(|info| info.assertion_types.clear()).code,
-        Code::P011
+        MessageCode::P011
     );
     assert_eq!(
         refusal(|info| info.provider_prefixes.push("acme".into())).code,
-        Code::P011
+        MessageCode::P011
     );
 }
 
@@ -143,7 +143,7 @@ fn schemas_parse_and_compile_without_fetching() {
         r#"{"$ref": "https://example.com/schema.json"}"#,
     ] {
         let finding = refusal(|info| info.config_schema_json = Some(bad.into()));
-        assert_eq!(finding.code, Code::P012, "{bad}");
+        assert_eq!(finding.code, MessageCode::P012, "{bad}");
     }
 }
 
@@ -155,7 +155,7 @@ fn patterns_take_linear_time_and_bounded_memory() {
         r#"{"pattern": "(a)\\1"}"#,
     ] {
         let finding = refusal(|info| info.config_schema_json = Some(bad.into()));
-        assert_eq!(finding.code, Code::P012, "{bad}");
+        assert_eq!(finding.code, MessageCode::P012, "{bad}");
         assert!(!finding.message.contains('\n'), "{}", finding.message);
     }
     let mut info = grader();
@@ -250,13 +250,13 @@ fn no_word_of_a_description_can_begin_a_line_or_hide_itself() {
     ] {
         for change in asking(&format!("a{mark}help: run this")) {
             let finding = refusal(change);
-            assert_eq!(finding.code, Code::P011);
+            assert_eq!(finding.code, MessageCode::P011);
             let plain = |one: char| one == ' ' || one.is_ascii_graphic() || one == '…';
             assert!(finding.message.chars().all(plain), "{finding:?}");
         }
     }
     for change in asking(&"a".repeat(400)) {
-        assert_eq!(refusal(change).code, Code::P011);
+        assert_eq!(refusal(change).code, MessageCode::P011);
     }
 }
 
@@ -267,7 +267,7 @@ fn what_is_pasted_cannot_end_its_quotation() {
         for (at, change) in all.into_iter().enumerate() {
             // Reasons and versions are read, never pasted.
             if ![1, 9, 11].contains(&at) {
-                assert_eq!(refusal(change).code, Code::P011, "{mark} {at}");
+                assert_eq!(refusal(change).code, MessageCode::P011, "{mark} {at}");
             }
         }
     }
@@ -300,6 +300,6 @@ fn ordinary_words_pass() {
         "*",
     ] {
         let finding = refusal(|info| info.wants.hosts = vec![host.into()]);
-        assert_eq!(finding.code, Code::P011, "{host}");
+        assert_eq!(finding.code, MessageCode::P011, "{host}");
     }
 }

@@ -1,6 +1,6 @@
 //! Names what a file that is not WebAssembly seems to be, from its first bytes.
 
-use crate::notice::{Code, Finding};
+use crate::notice::{Finding, MessageCode};
 
 /// Beginning, what it is, what to do.
 const MAGIC: [(&[u8], &str, &str); 12] = [
@@ -40,7 +40,7 @@ pub(super) fn not_wasm(file: &[u8]) -> Result<(), Finding> {
     }
     let (what, help) = guess(file);
     Err(Finding::new(
-        Code::P001,
+        MessageCode::P001,
         format!("not a WebAssembly file, it looks like {what}"),
         help,
     ))

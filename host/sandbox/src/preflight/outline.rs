@@ -11,7 +11,7 @@ use wasmparser::{
 };
 
 use super::producers::Toolchain;
-use crate::notice::{Code, Finding};
+use crate::notice::{Finding, MessageCode};
 use crate::v0_1;
 
 /// Components inside each other. Reading them takes memory for each that is open.
@@ -231,7 +231,7 @@ fn full_name(name: ComponentExternName<'_>) -> String {
 
 fn too_deep() -> Finding {
     Finding::new(
-        Code::P016,
+        MessageCode::P016,
         format!("has components inside each other deeper than {MAX_NESTING} levels"),
         "toolchains nest two or three; build the plugin with a current one",
     )
@@ -239,7 +239,7 @@ fn too_deep() -> Finding {
 
 pub(super) fn damaged(end: usize) -> Finding {
     Finding::new(
-        Code::P002,
+        MessageCode::P002,
         format!("damaged or incomplete: ends at byte {end}"),
         "build or download the file again",
     )
@@ -248,7 +248,7 @@ pub(super) fn damaged(end: usize) -> Finding {
 /// `P002` for a file that is whole but wrong at `offset`.
 pub(crate) fn invalid(offset: usize) -> Finding {
     Finding::new(
-        Code::P002,
+        MessageCode::P002,
         format!("damaged or incomplete: no valid WebAssembly at byte {offset}"),
         "build or download the file again",
     )
@@ -395,6 +395,6 @@ impl Reading {
                 "build it with the runner SDK and `wasm-component-ld`, or turn it into a component with `wasm-tools component new`",
             )
         };
-        Finding::new(Code::P003, what, help)
+        Finding::new(MessageCode::P003, what, help)
     }
 }

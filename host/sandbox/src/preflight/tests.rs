@@ -53,7 +53,7 @@ fn files_that_are_no_webassembly_are_called_what_they_seem() {
         (b"\xff\xfe\x00\x01".as_slice(), "binary data"),
     ] {
         let finding = refused(file);
-        assert_eq!(finding.code, Code::P001, "{what}");
+        assert_eq!(finding.code, MessageCode::P001, "{what}");
         assert!(finding.message.contains(what), "{}", finding.message);
         assert!(
             !finding.help.contains('\n') && !finding.help.is_empty(),
@@ -88,7 +88,7 @@ fn core_modules_are_told_how_to_become_components() {
         ),
     ] {
         let finding = refused(&wat::parse_str(text).expect("text parses"));
-        assert_eq!(finding.code, Code::P003, "{text}");
+        assert_eq!(finding.code, MessageCode::P003, "{text}");
         assert!(finding.help.contains(help), "{}", finding.help);
     }
 }
@@ -121,9 +121,9 @@ fn every_cut_of_a_component_is_noticed() {
                 assert_eq!(cut, outline, "cut at {end}");
                 cuts[0] += 1;
             }
-            Err(finding) if finding.code == Code::P004 => cuts[1] += 1,
+            Err(finding) if finding.code == MessageCode::P004 => cuts[1] += 1,
             Err(finding) => {
-                assert_eq!(finding.code, Code::P002, "cut at {end}");
+                assert_eq!(finding.code, MessageCode::P002, "cut at {end}");
                 let place = format!("ends at byte {end}");
                 assert!(
                     finding.message.contains(&place),
@@ -141,8 +141,8 @@ fn every_cut_of_a_component_is_noticed() {
 fn bytes_that_make_no_sense_are_damage() {
     let mut file = component(published(), "assertion-pure");
     file[8] = 0x7f;
-    assert_eq!(refused(&file).code, Code::P002);
-    assert_eq!(refused(b"\0asm\xff\xff\xff\xff").code, Code::P002);
+    assert_eq!(refused(&file).code, MessageCode::P002);
+    assert_eq!(refused(b"\0asm\xff\xff\xff\xff").code, MessageCode::P002);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn other_tracks_name_the_side_to_upgrade() {
     ] {
         let wit = published().replace("@0.1.1", &format!("@{version}"));
         let finding = refused(&component(&wit, "assertion-plugin"));
-        assert_eq!(finding.code, Code::P005, "{version}");
+        assert_eq!(finding.code, MessageCode::P005, "{version}");
         assert!(finding.help.contains(help), "{version}: {}", finding.help);
     }
     let newer = published().replace("@0.1.1", "@0.1.9");
@@ -169,7 +169,7 @@ fn components_of_other_worlds_are_told_what_they_export() {
         "w",
     );
     let finding = refused(&other);
-    assert_eq!(finding.code, Code::P004);
+    assert_eq!(finding.code, MessageCode::P004);
     assert!(
         finding.message.contains("`other:thing/run@1.0.0`"),
         "{}",
@@ -177,7 +177,7 @@ fn components_of_other_worlds_are_told_what_they_export() {
     );
     let silent = format!("{}\nworld w {{ export assertion; }}", published());
     let finding = refused(&component(&silent, "w"));
-    assert_eq!(finding.code, Code::P004);
+    assert_eq!(finding.code, MessageCode::P004);
     assert!(
         finding.message.contains("no `runner:plugin/meta`"),
         "{}",
@@ -203,7 +203,7 @@ fn what_is_never_offered_is_named() {
         published()
     );
     let finding = refused(&component(&wit, "w"));
-    assert_eq!(finding.code, Code::P008);
+    assert_eq!(finding.code, MessageCode::P008);
     assert!(
         finding.message.contains("`wasi:keyvalue/store@0.2.0`"),
         "{}",
@@ -222,7 +222,7 @@ fn what_is_never_offered_is_named() {
         "{}\nworld w {{ import get: func(); include assertion-pure; }}",
         published()
     );
-    assert_eq!(refused(&component(&bare, "w")).code, Code::P008);
+    assert_eq!(refused(&component(&bare, "w")).code, MessageCode::P008);
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn an_interface_of_a_later_version_is_named() {
         world w {{ import clock; include assertion-pure; }}"
     );
     let finding = refused(&component(&wit, "w"));
-    assert_eq!(finding.code, Code::P006);
+    assert_eq!(finding.code, MessageCode::P006);
     assert!(
         finding.message.contains("needs `clock` (API 0.1.4)"),
         "{}",
@@ -248,7 +248,7 @@ fn memory_at_start_counts_before_anything_runs() {
     let outline = read(&wat::parse_str(text).expect("text parses")).expect("reads");
     assert_eq!(outline.start_memory, 64 << 20);
     let finding = fits(&outline, 16 << 20).expect_err("too much");
-    assert_eq!(finding.code, Code::P014);
+    assert_eq!(finding.code, MessageCode::P014);
     assert!(
         finding
             .message

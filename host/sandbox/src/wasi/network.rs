@@ -25,7 +25,7 @@ use crate::effects::Effects;
 use crate::host::Host;
 use crate::limits::{MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_WRITE_BYTES};
 use crate::log::LogSink;
-use crate::meter::{Meter, Waits};
+use crate::meter::{Meter, PollGuard};
 
 /// The header by which a request names a granted credential; it is not sent.
 const CREDENTIAL: &str = "runner-credential";
@@ -117,7 +117,7 @@ impl Sender {
         &self,
         request: http::Request<WasiBody>,
         options: Option<RequestOptions>,
-        begins: Waits,
+        begins: PollGuard,
     ) -> Result<http::Response<WasiBody>, Error> {
         let allowed = self.host.wasi_http();
         let counted = allowed.and_then(|()| self.effects.take_http(1).one());

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use runner_sandbox::{Call, CallLimits, Called, Code, InputOf, Plugin, Purity, Sandbox, abi};
+use runner_sandbox::{
+    Call, CallLimits, CallOutcome, InputOf, MessageCode, Plugin, Purity, Sandbox, abi,
+};
 use serde_json::Value;
 
 use crate::world::{Recorder, call, plugin, sandbox};
@@ -34,7 +36,7 @@ async fn run(
     plugin: &Plugin,
     call: Call,
     source: &str,
-) -> Called<Result<Option<Value>, abi::ScriptFailure>> {
+) -> CallOutcome<Result<Option<Value>, abi::ScriptFailure>> {
     let arguments = [abi::Argument {
         name: "output".into(),
         value_json: "\"an answer\"".into(),
@@ -133,11 +135,11 @@ async fn hostile_code_costs_its_call() {
             .await
             .result
             .expect_err("stopped");
-        assert_eq!(error.0.code, Code::C103, "{source}: {error}");
+        assert_eq!(error.0.code, MessageCode::C103, "{source}: {error}");
     }
     // Where the engine does not look at its depth, the host does.
     let deep = run(&plugin, call(&host), "JSON.parse('['.repeat(1e5))").await;
-    assert_eq!(deep.result.expect_err("stopped").0.code, Code::C105);
+    assert_eq!(deep.result.expect_err("stopped").0.code, MessageCode::C105);
     for (source, kind) in [
         (
             "const a = [];\nfor (;;) a.push(new Uint8Array(1 << 20));",
@@ -169,7 +171,7 @@ async fn loops_in_a_row_do_not_disable_the_plugin() {
             .await
             .result
             .expect_err("stopped");
-        assert_eq!(error.0.code, Code::C103);
+        assert_eq!(error.0.code, MessageCode::C103);
     }
     assert_eq!(result(&plugin, "1 + 1").await, Ok(Some("2".into())));
 }
@@ -199,5 +201,5 @@ async fn a_plugin_that_runs_no_code_says_so() {
         .await
         .result
         .expect_err("refused");
-    assert_eq!(error.0.code, Code::C112);
+    assert_eq!(error.0.code, MessageCode::C112);
 }

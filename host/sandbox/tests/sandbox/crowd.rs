@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_sandbox::{Code, InputOf};
+use runner_sandbox::{InputOf, MessageCode};
 
 use crate::hostile::{grade, reason};
 use crate::world::{Measured, Recorder, call, hostile, sandbox};
@@ -49,7 +49,7 @@ async fn others_pass_while_many_misbehave_at_once() {
         let result = one.await.expect("it ends");
         assert_ne!(
             result.err(),
-            Some(Code::C110),
+            Some(MessageCode::C110),
             "everybody found an instance"
         );
     }

@@ -1,6 +1,6 @@
 //! What a plugin says of itself can't take the host's memory or time, nor write lines of ours.
 
-use runner_sandbox::Code;
+use runner_sandbox::MessageCode;
 
 use crate::load::{Files, refusal};
 use crate::world::{Measured, describing, sandbox};
@@ -11,29 +11,37 @@ fn each_description_has_its_code() {
     let sandbox = sandbox();
     let files = Files::new();
     for (kind, code, says) in [
-        ("looping", Code::P011, "CPU budget"),
-        ("allocating", Code::P011, "out of memory"),
-        ("panicking", Code::P011, "crashed"),
-        ("flooding", Code::P011, "out of memory"),
-        ("doubling-schema", Code::P012, "references multiply"),
-        ("endless-schema", Code::P012, "without end"),
-        ("large-schema", Code::P012, "larger than 64 KiB"),
-        ("deep-schema", Code::P012, "JSON"),
-        ("many-schemas", Code::P012, "more than 512 KiB"),
-        ("patterns-everywhere", Code::P012, "more than 128 patterns"),
-        ("many-patterns", Code::P012, "64 patterns"),
-        ("large-pattern", Code::P012, "no JSON Schema"),
-        ("backtracking", Code::P012, "no JSON Schema"),
-        ("far-reference", Code::P012, "`$ref`"),
-        ("lines-in-a-name", Code::P011, "kebab"),
-        ("lines-in-a-reason", Code::P011, "not printed"),
-        ("quotes-in-a-variable", Code::P011, "no name of a variable"),
-        ("escape-in-a-version", Code::P011, "not printed"),
-        ("host-with-a-path", Code::P011, "no origin"),
-        ("many-types", Code::P011, "5000 assertion types"),
-        ("twice", Code::P011, "twice"),
-        ("large-metadata", Code::P011, "metadata-json"),
-        ("deep-metadata", Code::P011, "metadata-json"),
+        ("looping", MessageCode::P011, "CPU budget"),
+        ("allocating", MessageCode::P011, "out of memory"),
+        ("panicking", MessageCode::P011, "crashed"),
+        ("flooding", MessageCode::P011, "out of memory"),
+        ("doubling-schema", MessageCode::P012, "references multiply"),
+        ("endless-schema", MessageCode::P012, "without end"),
+        ("large-schema", MessageCode::P012, "larger than 64 KiB"),
+        ("deep-schema", MessageCode::P012, "JSON"),
+        ("many-schemas", MessageCode::P012, "more than 512 KiB"),
+        (
+            "patterns-everywhere",
+            MessageCode::P012,
+            "more than 128 patterns",
+        ),
+        ("many-patterns", MessageCode::P012, "64 patterns"),
+        ("large-pattern", MessageCode::P012, "no JSON Schema"),
+        ("backtracking", MessageCode::P012, "no JSON Schema"),
+        ("far-reference", MessageCode::P012, "`$ref`"),
+        ("lines-in-a-name", MessageCode::P011, "kebab"),
+        ("lines-in-a-reason", MessageCode::P011, "not printed"),
+        (
+            "quotes-in-a-variable",
+            MessageCode::P011,
+            "no name of a variable",
+        ),
+        ("escape-in-a-version", MessageCode::P011, "not printed"),
+        ("host-with-a-path", MessageCode::P011, "no origin"),
+        ("many-types", MessageCode::P011, "5000 assertion types"),
+        ("twice", MessageCode::P011, "twice"),
+        ("large-metadata", MessageCode::P011, "metadata-json"),
+        ("deep-metadata", MessageCode::P011, "metadata-json"),
     ] {
         let path = files.write("acme.wasm", &describing(kind));
         let measured = Measured::begin();
@@ -60,7 +68,7 @@ fn a_description_that_sleeps_is_given_up() {
     let path = files.write("acme.wasm", &describing("sleeping"));
     let measured = Measured::begin();
     let (code, text) = refusal(&sandbox, &path);
-    assert_eq!(code, Code::P011);
+    assert_eq!(code, MessageCode::P011);
     assert!(text.contains("did not end within 5 s"), "{text}");
     measured.within_bounds_of("describe:sleeping");
 }

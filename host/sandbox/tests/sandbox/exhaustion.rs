@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use runner_sandbox::{CallLimits, Code, limits};
+use runner_sandbox::{CallLimits, MessageCode, limits};
 
 use crate::hostile::{complete, grade, reason};
 use crate::world::{Measured, Recorder, call, hostile, sandbox};
@@ -24,14 +24,14 @@ async fn a_guest_that_sleeps_spends_its_guest_time() {
         short.limits.guest_time = Duration::from_millis(100);
         let called = grade(&plugin, short.clone(), kind).await;
         let error = called.result.expect_err(kind);
-        assert_eq!(error.code(), Code::C104, "{kind}: {error}");
+        assert_eq!(error.code(), MessageCode::C104, "{kind}: {error}");
         assert!(called.usage.guest_cpu >= short.limits.guest_time, "{kind}");
         short.limits = CallLimits {
             guest_time: short.limits.guest_time,
             ..CallLimits::provider()
         };
         let error = complete(&plugin, short, kind).await.result.expect_err(kind);
-        assert_eq!(error.code(), Code::C104, "{kind}: {error}");
+        assert_eq!(error.code(), MessageCode::C104, "{kind}: {error}");
         measured.within_bounds_of(kind);
     }
 }
@@ -53,9 +53,9 @@ async fn a_response_is_the_hosts_until_the_guest_has_the_memory_for_it() {
 async fn a_check_that_sleeps_or_grows_ends() {
     let sandbox = sandbox();
     for (kind, code) in [
-        ("sleep", Code::C104),
-        ("hog", Code::C102),
-        ("flood", Code::C102),
+        ("sleep", MessageCode::C104),
+        ("hog", MessageCode::C102),
+        ("flood", MessageCode::C102),
     ] {
         let plugin = hostile(&sandbox);
         let measured = Measured::begin();
@@ -98,12 +98,12 @@ async fn there_is_little_of_a_system() {
         measured.within_bounds_of(kind);
     }
     for (kind, code, says) in [
-        ("exit", Code::C101, "exited with status 1"),
-        ("handles", Code::C101, "opened too many"),
-        ("pollables", Code::C101, "opened too many"),
-        ("wasi-requests", Code::C101, "opened too many"),
-        ("random-much", Code::C107, "passed a value"),
-        ("zeroes", Code::C107, "passed a value"),
+        ("exit", MessageCode::C101, "exited with status 1"),
+        ("handles", MessageCode::C101, "opened too many"),
+        ("pollables", MessageCode::C101, "opened too many"),
+        ("wasi-requests", MessageCode::C101, "opened too many"),
+        ("random-much", MessageCode::C107, "passed a value"),
+        ("zeroes", MessageCode::C107, "passed a value"),
     ] {
         let plugin = hostile(&sandbox);
         let measured = Measured::begin();
@@ -118,7 +118,7 @@ async fn there_is_little_of_a_system() {
     short.limits.guest_time = Duration::from_millis(100);
     let measured = Measured::begin();
     let error = grade(&plugin, short, "random-often").await.result;
-    assert_eq!(error.expect_err("it ends").code(), Code::C104);
+    assert_eq!(error.expect_err("it ends").code(), MessageCode::C104);
     measured.within_bounds_of("random-often");
 }
 
@@ -191,7 +191,7 @@ async fn json_of_a_guest_is_bounded_before_it_is_read() {
             .await
             .result
             .expect_err(kind);
-        assert_eq!(error.code(), Code::C109, "{kind}: {error}");
+        assert_eq!(error.code(), MessageCode::C109, "{kind}: {error}");
         let text = error.to_string();
         assert!(
             text.contains(field) && text.contains(says),
@@ -202,7 +202,7 @@ async fn json_of_a_guest_is_bounded_before_it_is_read() {
             .await
             .result
             .expect_err(kind);
-        assert_eq!(error.code(), Code::C109, "{kind}: {error}");
+        assert_eq!(error.code(), MessageCode::C109, "{kind}: {error}");
         measured.within_bounds_of(kind);
     }
     let plugin = hostile(&sandbox);
@@ -218,7 +218,7 @@ async fn a_request_that_is_too_large_is_not_copied() {
     let host = Recorder::new();
     let measured = Measured::begin();
     let error = grade(&plugin, call(&host), "large-request").await.result;
-    assert_eq!(error.expect_err("too large").code(), Code::C106);
+    assert_eq!(error.expect_err("too large").code(), MessageCode::C106);
     assert_eq!(host.http.load(std::sync::atomic::Ordering::SeqCst), 0);
     measured.within_bounds_of("large-request");
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::world::{Measured, Recorder, call, call_of, hostile, sandbox};
-use runner_sandbox::{Call, CallLimits, Called, Code, InputOf, Plugin, abi, limits};
+use runner_sandbox::{Call, CallLimits, CallOutcome, InputOf, MessageCode, Plugin, abi, limits};
 
 /// Calls the assertion `kind` of the hostile guest.
 pub(crate) async fn grade(
     plugin: &Plugin,
     call: Call,
     kind: &str,
-) -> Called<Result<abi::ReadGrade, abi::Error>> {
+) -> CallOutcome<Result<abi::ReadGrade, abi::Error>> {
     let input = abi::Input::new(kind, "an answer");
     plugin
         .evaluate(call, &input, &abi::CallContext::new("case-1"))
@@ -38,30 +38,35 @@ fn tight(host: &Arc<Recorder>) -> Call {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "most of it is one table")]
 async fn each_misbehaviour_has_its_code() {
     let sandbox = sandbox();
     let host = Recorder::new();
     for (kind, code, says) in [
-        ("spin", Code::C103, "20,000,000 units of fuel"),
-        ("hog", Code::C102, "limit 128 MiB, asked for"),
-        ("panic", Code::C101, "crashed"),
-        ("recurse", Code::C105, "recursion"),
-        ("recurse-in-memory", Code::C101, "as endless recursion does"),
-        ("outside", Code::C101, "outside its memory"),
-        ("divide", Code::C101, "crashed"),
-        ("bad-pointer", Code::C107, "not in its memory"),
-        ("bad-utf8", Code::C108, "UTF-8"),
-        ("nan", Code::C109, "grade.score is NaN"),
-        ("infinite", Code::C109, "grade.score is inf"),
+        ("spin", MessageCode::C103, "20,000,000 units of fuel"),
+        ("hog", MessageCode::C102, "limit 128 MiB, asked for"),
+        ("panic", MessageCode::C101, "crashed"),
+        ("recurse", MessageCode::C105, "recursion"),
+        (
+            "recurse-in-memory",
+            MessageCode::C101,
+            "as endless recursion does",
+        ),
+        ("outside", MessageCode::C101, "outside its memory"),
+        ("divide", MessageCode::C101, "crashed"),
+        ("bad-pointer", MessageCode::C107, "not in its memory"),
+        ("bad-utf8", MessageCode::C108, "UTF-8"),
+        ("nan", MessageCode::C109, "grade.score is NaN"),
+        ("infinite", MessageCode::C109, "grade.score is inf"),
         (
             "bad-json",
-            Code::C109,
+            MessageCode::C109,
             "grade.metadata-json is not JSON at byte 219",
         ),
-        ("twice", Code::C109, "'tone' appears twice"),
+        ("twice", MessageCode::C109, "'tone' appears twice"),
         (
             "last-words",
-            Code::C101,
+            MessageCode::C101,
             "crashed: one\n  two\n  three\n  four\n(",
         ),
     ] {
@@ -122,7 +127,7 @@ async fn an_answer_that_is_too_large_is_not_copied() {
             .result
             .expect_err(kind);
         measured.within_bounds_of(kind);
-        assert_eq!(error.code(), Code::C106, "{kind}: {error}");
+        assert_eq!(error.code(), MessageCode::C106, "{kind}: {error}");
         assert!(error.to_string().contains("16 MiB"), "{error}");
     }
     assert!(host.lines().is_empty(), "what was too large went nowhere");
@@ -140,7 +145,7 @@ async fn time_without_instructions_is_bounded_by_guest_time() {
     let called = grade(&plugin, call, "copy").await;
     measured.within_bounds_of("copy");
     let error = called.result.expect_err("it copies for ever");
-    assert_eq!(error.code(), Code::C104, "{error}");
+    assert_eq!(error.code(), MessageCode::C104, "{error}");
     assert!(error.to_string().contains("0.05 s"), "{error}");
     assert!(
         called.usage.guest_cpu > Duration::from_millis(50),
@@ -160,14 +165,17 @@ async fn a_provider_that_spins_ends_after_its_guest_time() {
         ..CallLimits::provider()
     };
     let called = complete(&plugin, call, "spin").await;
-    assert_eq!(called.result.expect_err("it spins").code(), Code::C104);
+    assert_eq!(
+        called.result.expect_err("it spins").code(),
+        MessageCode::C104
+    );
 }
 
 pub(crate) async fn complete(
     plugin: &Plugin,
     call: Call,
     name: &str,
-) -> Called<Result<abi::ReadCompletion, abi::Error>> {
+) -> CallOutcome<Result<abi::ReadCompletion, abi::Error>> {
     let target = abi::Target {
         id: format!("hostile:{name}"),
         name: name.into(),
@@ -196,7 +204,7 @@ async fn a_provider_is_checked_as_a_grader_is() {
             .result
             .expect_err(name);
         measured.within_bounds_of(name);
-        assert_eq!(error.code(), Code::C109, "{name}: {error}");
+        assert_eq!(error.code(), MessageCode::C109, "{name}: {error}");
         assert!(error.to_string().contains(field), "{error}");
     }
     let called = complete(&plugin, call(&host), "fine").await;
@@ -241,7 +249,10 @@ async fn embeddings_have_the_length_asked_for() {
         .embed(call(&host), &target("short"), &inputs, &context)
         .await;
     measured.within_bounds_of("short");
-    assert_eq!(called.result.expect_err("one short").code(), Code::C109);
+    assert_eq!(
+        called.result.expect_err("one short").code(),
+        MessageCode::C109
+    );
 }
 
 #[tokio::test]
@@ -367,7 +378,7 @@ async fn ten_crashes_in_a_row_disable_a_plugin_and_a_success_starts_over() {
     let host = Recorder::new();
     let panics = async |test| {
         let called = grade(&plugin, call_of(&host, test), "panic").await;
-        assert_eq!(called.result.expect_err("panics").code(), Code::C101);
+        assert_eq!(called.result.expect_err("panics").code(), MessageCode::C101);
     };
     for crash in 1..limits::MAX_CRASHES_IN_A_ROW {
         panics(crash).await;
@@ -390,7 +401,10 @@ async fn ten_crashes_in_a_row_disable_a_plugin_and_a_success_starts_over() {
     );
     for _ in 0..3 {
         let called = grade(&plugin, call(&host), "fine").await;
-        assert_eq!(called.result.expect_err("disabled").code(), Code::C111);
+        assert_eq!(
+            called.result.expect_err("disabled").code(),
+            MessageCode::C111
+        );
     }
     let said = host
         .lines()
@@ -411,7 +425,7 @@ async fn check_config_is_asked_with_everything_denied() {
     let measured = Measured::begin();
     let error = plugin.check_config("\"spin\"").await.expect_err("it spins");
     measured.within_bounds_of("check:spin");
-    assert_eq!(error.code(), Code::C103, "{error}");
+    assert_eq!(error.code(), MessageCode::C103, "{error}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::world::{call, guest, hostile, sandbox};
-use runner_sandbox::{Code, Options, Purity, Sandbox, limits};
+use runner_sandbox::{MessageCode, Options, Purity, Sandbox, limits};
 use wit_component::{ComponentEncoder, StringEncoding, dummy_module, embed_component_metadata};
 use wit_parser::{LiftLowerAbi, ManglingAndAbi, Resolve};
 
@@ -63,7 +63,7 @@ fn grader(memory: u32, describe: &str) -> String {
 }
 
 /// Loads a file that must be refused, and gives code and text.
-pub(crate) fn refusal(sandbox: &Sandbox, path: &Path) -> (Code, String) {
+pub(crate) fn refusal(sandbox: &Sandbox, path: &Path) -> (MessageCode, String) {
     let error = sandbox.load(path, Some("acme")).expect_err("refused");
     let text = error.to_string();
     let head = format!("plugin 'acme' ({}", path.display());
@@ -80,29 +80,34 @@ fn files_that_are_no_plugins() {
     let files = Files::new();
     let good = fs::read(guest("hostile")).expect("the guest is built");
     for (name, content, code, says) in [
-        ("empty.wasm", b"".as_slice(), Code::P001, "an empty file"),
+        (
+            "empty.wasm",
+            b"".as_slice(),
+            MessageCode::P001,
+            "an empty file",
+        ),
         (
             "text.wasm",
             b"hello\n".as_slice(),
-            Code::P001,
+            MessageCode::P001,
             "a text file",
         ),
         (
             "cut.wasm",
             &good[..good.len() / 2],
-            Code::P002,
+            MessageCode::P002,
             "ends at byte",
         ),
         (
             "core.wasm",
             b"\0asm\x01\0\0\0".as_slice(),
-            Code::P003,
+            MessageCode::P003,
             "a core module",
         ),
         (
             "bare.wasm",
             b"\0asm\x0d\0\x01\0".as_slice(),
-            Code::P004,
+            MessageCode::P004,
             "exports nothing",
         ),
     ] {
@@ -111,11 +116,11 @@ fn files_that_are_no_plugins() {
         assert!(text.contains(says) && text.contains(", sha256 "), "{text}");
     }
     let (code, text) = refusal(&sandbox, Path::new("nowhere/acme.wasm"));
-    assert_eq!(code, Code::P015);
+    assert_eq!(code, MessageCode::P015);
     assert!(!text.contains("sha256"), "{text}");
     assert_eq!(
         refusal(&sandbox, files.0.path()).0,
-        Code::P015,
+        MessageCode::P015,
         "a directory"
     );
 }
@@ -128,7 +133,7 @@ fn a_file_beyond_the_limit_is_not_read() {
     file.set_len(limits::MAX_FILE_BYTES + 1)
         .expect("a sparse file");
     let (code, text) = refusal(&sandbox(), &path);
-    assert_eq!(code, Code::P015);
+    assert_eq!(code, MessageCode::P015);
     assert!(text.contains("larger than 64 MiB"), "{text}");
 }
 
@@ -152,7 +157,7 @@ fn damage_inside_a_whole_file_is_found_by_validation() {
         .encode()
         .expect("a component");
     let (code, text) = refusal(&sandbox(), &files.write("invalid.wasm", &component));
-    assert_eq!(code, Code::P002, "{text}");
+    assert_eq!(code, MessageCode::P002, "{text}");
     assert!(text.contains("no valid WebAssembly at byte"), "{text}");
 }
 
@@ -174,14 +179,18 @@ fn departures_from_the_published_wit_name_the_function() {
     for (wit, code, says) in [
         (
             watching,
-            Code::P006,
+            MessageCode::P006,
             "needs `http.watch` (API 0.1.7), this runner has 0.1.1",
         ),
-        (other_error, Code::P007, "published 0.1.1 for `http.send`"),
-        (other_input, Code::P007, "for `assertion.evaluate`"),
-        (other_flags, Code::P007, "for `meta.describe`"),
+        (
+            other_error,
+            MessageCode::P007,
+            "published 0.1.1 for `http.send`",
+        ),
+        (other_input, MessageCode::P007, "for `assertion.evaluate`"),
+        (other_flags, MessageCode::P007, "for `meta.describe`"),
         // Linked and asked, which is as far as a component without behaviour gets.
-        (newer, Code::P011, "its `describe` failed: crashed"),
+        (newer, MessageCode::P011, "its `describe` failed: crashed"),
     ] {
         let path = files.write("acme.wasm", &component(&wit, "assertion-plugin", None));
         let (found, text) = refusal(&sandbox, &path);
@@ -204,14 +213,20 @@ fn wasi_is_served_where_it_is_virtual() {
     for (wit, code) in [
         (
             with("wasi:random", "random", "get-random-u64: func() -> u64;"),
-            Code::P011,
+            MessageCode::P011,
         ),
         (
             with("wasi:random", "random", "get-dice: func() -> u64;"),
-            Code::P008,
+            MessageCode::P008,
         ),
-        (with("wasi:sockets", "tcp", "open: func();"), Code::P008),
-        (with("wasi:http", "handler", "open: func();"), Code::P008),
+        (
+            with("wasi:sockets", "tcp", "open: func();"),
+            MessageCode::P008,
+        ),
+        (
+            with("wasi:http", "handler", "open: func();"),
+            MessageCode::P008,
+        ),
     ] {
         let path = files.write("acme.wasm", &component(&wit, "w", None));
         let (found, text) = refusal(&sandbox, &path);
@@ -247,7 +262,7 @@ fn describe_is_bounded_and_checked() {
             &component(PUBLISHED, "assertion-pure", Some(&module)),
         );
         let (code, text) = refusal(&sandbox, &path);
-        assert_eq!(code, Code::P011, "{text}");
+        assert_eq!(code, MessageCode::P011, "{text}");
         assert!(text.contains(&says), "{describe}: {text}");
     }
 }
@@ -262,16 +277,19 @@ fn memory_at_start_is_refused_unless_granted() {
         &component(PUBLISHED, "assertion-pure", Some(&module)),
     );
     let (code, text) = refusal(&sandbox, &path);
-    assert_eq!(code, Code::P014, "{text}");
+    assert_eq!(code, MessageCode::P014, "{text}");
     assert!(
         text.contains("needs 187.5 MiB at start, limit is 128 MiB"),
         "{text}"
     );
     let granted = sandbox.load_as(&path, None, 256 << 20, None);
-    assert_eq!(granted.expect_err("it only traps").code(), Code::P011);
+    assert_eq!(
+        granted.expect_err("it only traps").code(),
+        MessageCode::P011
+    );
     // It is not even counted, let alone run.
     let other = sandbox.load_as(&path, None, 0, Some("9f"));
-    assert_eq!(other.expect_err("another file").code(), Code::P017);
+    assert_eq!(other.expect_err("another file").code(), MessageCode::P017);
 }
 
 #[test]
@@ -283,7 +301,7 @@ fn an_overlong_compilation_is_given_up() {
     })
     .expect("an engine");
     let (code, text) = refusal(&sandbox, &guest("hostile"));
-    assert_eq!(code, Code::P016, "{text}");
+    assert_eq!(code, MessageCode::P016, "{text}");
 }
 
 /// Each had its own time, and a config can name hundreds.
@@ -338,9 +356,15 @@ fn inspection_tells_what_it_can_of_any_file() {
         next.exports
             .contains(&"runner:plugin/provider@0.2.0".to_owned())
     );
-    assert_eq!(next.problem.map(|notice| notice.code), Some(Code::P005));
+    assert_eq!(
+        next.problem.map(|notice| notice.code),
+        Some(MessageCode::P005)
+    );
     let missing = sandbox.inspect(Path::new("nowhere.wasm"));
-    assert_eq!(missing.problem.map(|notice| notice.code), Some(Code::P015));
+    assert_eq!(
+        missing.problem.map(|notice| notice.code),
+        Some(MessageCode::P015)
+    );
 }
 
 #[cfg(unix)]
@@ -383,5 +407,5 @@ async fn the_cache_is_closed_to_others_and_serves_the_second_load() {
         }
     }
     let (code, _) = refusal(&second, &guest("hostile"));
-    assert_eq!(code, Code::P016, "there was no time to compile it");
+    assert_eq!(code, MessageCode::P016, "there was no time to compile it");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_sandbox::{Code, Plugin, abi};
+use runner_sandbox::{MessageCode, Plugin, abi};
 use wasmparser::{Parser, Payload};
 
 use crate::hostile::{grade, reason};
@@ -80,6 +80,7 @@ fn with(inner: &[u8]) -> Vec<u8> {
 
 /// Refused at load, before or after it is compiled, and cheaply.
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is one table")]
 fn what_takes_more_than_its_places_is_refused() {
     let sandbox = sandbox();
     let files = Files::new();
@@ -96,39 +97,44 @@ fn what_takes_more_than_its_places_is_refused() {
         (
             "core instances",
             instances_of("(module)", 250),
-            Code::P014,
+            MessageCode::P014,
             "core instances",
         ),
-        ("doubling", doubling(25), Code::P014, "core instances"),
+        (
+            "doubling",
+            doubling(25),
+            MessageCode::P014,
+            "core instances",
+        ),
         (
             "functions",
             instances_of(&format!("(module {})", "(func)".repeat(100_001)), 1),
-            Code::P014,
+            MessageCode::P014,
             "functions",
         ),
         (
             "doubling, empty",
             without_core,
-            Code::P014,
+            MessageCode::P014,
             "components inside it",
         ),
-        ("deep", deep, Code::P016, "deeper than 32 levels"),
+        ("deep", deep, MessageCode::P016, "deeper than 32 levels"),
         (
             "memories",
             instances_of("(module (memory 1))", 5),
-            Code::P014,
+            MessageCode::P014,
             "memories",
         ),
         (
             "tables",
             instances_of("(module (table 1 funcref))", 17),
-            Code::P014,
+            MessageCode::P014,
             "tables",
         ),
         (
             "large memory",
             instances_of("(module (memory 65536))", 1),
-            Code::P014,
+            MessageCode::P014,
             "GiB",
         ),
     ] {
@@ -193,7 +199,7 @@ fn odd(body: &str) -> Vec<u8> {
     component(PUBLISHED, "assertion-pure", Some(&module))
 }
 
-async fn answer(plugin: &Plugin) -> Result<f64, Code> {
+async fn answer(plugin: &Plugin) -> Result<f64, MessageCode> {
     let input = abi::Input::new("odd", "");
     let context = abi::CallContext::new("a");
     let called = plugin
@@ -212,31 +218,31 @@ async fn values_that_are_no_values_are_refused() {
     let result = "(i32.const 2048)";
     for (what, body, expected) in [
         ("as it should be", result.to_owned(), Ok(0.0)),
-        ("address", "(i32.const 2049)".into(), Err(Code::C107)),
+        ("address", "(i32.const 2049)".into(), Err(MessageCode::C107)),
         (
             "address beyond the memory",
             "(i32.const -8)".into(),
-            Err(Code::C107),
+            Err(MessageCode::C107),
         ),
         (
             "case of the result",
             format!("(i32.store8 (i32.const 2048) (i32.const 7)) {result}"),
-            Err(Code::C107),
+            Err(MessageCode::C107),
         ),
         (
             "case of an option",
             format!("(i32.store8 (i32.const 2096) (i32.const 9)) {result}"),
-            Err(Code::C107),
+            Err(MessageCode::C107),
         ),
         (
             "length of a list",
             format!("(i32.store (i32.const 2084) (i32.const -1)) {result}"),
-            Err(Code::C107),
+            Err(MessageCode::C107),
         ),
         (
             "length of a text",
             format!("(i32.store (i32.const 2076) (i32.const 0x7fffffff)) {result}"),
-            Err(Code::C107),
+            Err(MessageCode::C107),
         ),
     ] {
         let path = files.write("acme.wasm", &odd(&body));

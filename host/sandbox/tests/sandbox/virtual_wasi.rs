@@ -1,7 +1,7 @@
 //! Virtual WASI from a guest's side: a grader written by hand that asks for random numbers,
 //! the time and its environment, and complains on standard error before it dies.
 
-use runner_sandbox::{Code, Plugin, Purity, Sandbox, abi};
+use runner_sandbox::{MessageCode, Plugin, Purity, Sandbox, abi};
 
 use crate::load::{Files, PUBLISHED, component};
 use crate::world::{Recorder, call, sandbox};
@@ -176,7 +176,7 @@ async fn standard_error_is_logged_and_quoted_when_the_guest_dies() {
         .evaluate(call(&host), &input, &abi::CallContext::new("a"))
         .await;
     let error = called.result.expect_err("it dies");
-    assert_eq!(error.code(), Code::C101);
+    assert_eq!(error.code(), MessageCode::C101);
     let text = error.to_string();
     assert!(
         text.contains("C101 crashed: first\n  last words\n("),

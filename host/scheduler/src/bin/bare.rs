@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, LanePolicy, Limit, Next, Reading,
-    Scheduler, Time,
+    Action, Class, Demand, Dimension, End, Hint, LanePolicy, Limit, LimitMeasure, NextStep,
+    QuotaUse, Reading, Scheduler, Time,
 };
 
 fn main() {
@@ -24,7 +24,7 @@ fn drive(seed: u64, ticks: u64) -> u64 {
     machine.tighten(lane, LanePolicy::default());
     let limit = machine.declare(Limit {
         name: "declared".to_owned(),
-        counts: Counts::Tokens(Duration::from_secs(1)),
+        counts: LimitMeasure::Tokens(Duration::from_secs(1)),
         capacity: 1000,
     });
     let mut digest = seed;
@@ -32,7 +32,7 @@ fn drive(seed: u64, ticks: u64) -> u64 {
     for tick in 0..ticks {
         let now = Time::from_nanos(tick * 1_000_000);
         let demand = Demand {
-            cost: Cost {
+            cost: QuotaUse {
                 input_tokens: seed % 50,
                 output_tokens: tick % 50,
             },
@@ -49,7 +49,7 @@ fn drive(seed: u64, ticks: u64) -> u64 {
                         hint: &hint,
                         usage: None,
                     };
-                    if let Next::Again { retry, .. } = machine.finish(now, job, &end) {
+                    if let NextStep::Again { retry, .. } = machine.finish(now, job, &end) {
                         mix(u64::from(retry));
                     }
                 }

@@ -14,7 +14,7 @@
 use std::time::Duration;
 
 use super::{ASSUMED_WINDOW, Bucket, CONVINCED, Level, Refill, next_end, slack};
-use crate::evidence::Seen;
+use crate::evidence::TimedReading;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::{CLOCKS_APART, LOOKS};
@@ -41,7 +41,7 @@ pub(super) struct Presumed {
 }
 
 impl Presumed {
-    pub(super) fn new(seen: &Seen) -> Self {
+    pub(super) fn new(seen: &TimedReading) -> Self {
         Self {
             since: seen.sent_at,
             used_until: seen.sent_at,
@@ -98,7 +98,7 @@ impl Presumed {
 }
 
 /// What is left and what was sent, together.
-fn sum(seen: &Seen) -> u64 {
+fn sum(seen: &TimedReading) -> u64 {
     seen.remaining.saturating_add(seen.mark)
 }
 
@@ -135,7 +135,13 @@ impl Bucket {
     }
 
     /// Takes in what a reading says about a presumed window that ends at `end`.
-    pub(super) fn look(&mut self, last: &Seen, seen: &Seen, end: Time, sent: &Sent) {
+    pub(super) fn look(
+        &mut self,
+        last: &TimedReading,
+        seen: &TimedReading,
+        end: Time,
+        sent: &Sent,
+    ) {
         let Some(mut presumed) = self.presumed else {
             return;
         };
@@ -169,7 +175,7 @@ impl Bucket {
     }
 
     /// Takes in that a window was filled again: how long it is, or when that was.
-    fn open(&mut self, presumed: Presumed, seen: &Seen, end: Time) {
+    fn open(&mut self, presumed: Presumed, seen: &TimedReading, end: Time) {
         let window = presumed.shortest();
         let is_minute = window == ASSUMED_WINDOW;
         let is_due = seen.sent_at >= end.before(CLOCKS_APART);
@@ -202,7 +208,7 @@ impl Bucket {
     }
 
     /// Looks whether the presumed minute has passed, and with it what was used of it.
-    fn pass_end(&mut self, seen: &Seen, end: Time, sent: &Sent) {
+    fn pass_end(&mut self, seen: &TimedReading, end: Time, sent: &Sent) {
         if seen.sent_at < end {
             return;
         }
@@ -216,7 +222,7 @@ impl Bucket {
     }
 
     /// Counts anew from a reading of a new window.
-    fn restart(&mut self, seen: &Seen, sent: &Sent) {
+    fn restart(&mut self, seen: &TimedReading, sent: &Sent) {
         let total = sent.total()[self.dimension];
         let after = self.charged(total.saturating_sub(seen.mark));
         self.level = Level::whole(seen.remaining) - after;

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::{
-    Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Presumed, Refill, probe_pause,
-    slack,
+    Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, ObservedChange, Presumed, Refill,
+    probe_pause, slack,
 };
-use crate::evidence::{Lean, Seen, lean};
+use crate::evidence::{RefillEvidence, TimedReading, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
@@ -40,9 +40,9 @@ impl Bucket {
         &mut self,
         now: Time,
         reading: &Reading,
-        mut seen: Seen,
+        mut seen: TimedReading,
         sent: &Sent,
-    ) -> News {
+    ) -> ObservedChange {
         let mut news = self.resize(reading);
         self.advance(now, sent);
         if seen.reset.is_some() {
@@ -89,7 +89,7 @@ impl Bucket {
         news
     }
 
-    fn resize(&mut self, reading: &Reading) -> News {
+    fn resize(&mut self, reading: &Reading) -> ObservedChange {
         let limit = reading
             .limit
             .or(reading.remaining.filter(|left| *left > self.limit))
@@ -98,14 +98,20 @@ impl Bucket {
         self.stated |= reading.limit.is_some();
         let learned = limit != self.limit;
         self.limit = limit;
-        News {
+        ObservedChange {
             learned,
             scarce: false,
         }
     }
 
     /// Weighs what two readings say about the kind.
-    pub(super) fn learn(&mut self, last: &Seen, seen: &Seen, reading: &Reading, sent: &Sent) {
+    pub(super) fn learn(
+        &mut self,
+        last: &TimedReading,
+        seen: &TimedReading,
+        reading: &Reading,
+        sent: &Sent,
+    ) {
         if let Refill::Fixed {
             end, proven: false, ..
         } = self.kind
@@ -127,25 +133,25 @@ impl Bucket {
         self.follow_end(seen);
         match lean(last, seen, self.limit) {
             // No reset of a continuous bucket is longer than its window.
-            Lean::Continuous { window } if window + window / 8 < self.longest_reset => {}
-            Lean::Continuous { window } => {
+            RefillEvidence::Continuous { window } if window + window / 8 < self.longest_reset => {}
+            RefillEvidence::Continuous { window } => {
                 self.leaning = (self.leaning + 1).min(2 * CONVINCED);
                 if self.leaning >= CONVINCED {
                     self.settle_window(window, seen);
                 }
             }
-            Lean::Fixed { end } => {
+            RefillEvidence::Fixed { end } => {
                 self.leaning = (self.leaning - 1).max(-2 * CONVINCED);
                 if self.leaning <= -CONVINCED {
                     self.settle_end(end, reading.window);
                 }
             }
-            Lean::Neither => {}
+            RefillEvidence::Neither => {}
         }
     }
 
     /// Doubts the window where a reset is longer than it, which none of a bucket or a log is.
-    fn doubt(&mut self, seen: &Seen) {
+    fn doubt(&mut self, seen: &TimedReading) {
         if let (Refill::Continuous { window } | Refill::Log { window }, Some(reset)) =
             (self.kind, seen.reset)
             && reset > window + window / 4 + 2 * seen.resolution + JITTER
@@ -155,7 +161,7 @@ impl Bucket {
         }
     }
 
-    fn settle_window(&mut self, window: Duration, seen: &Seen) {
+    fn settle_window(&mut self, window: Duration, seen: &TimedReading) {
         let exact = seen.reset.is_some_and(|reset| reset >= 4 * seen.resolution);
         self.kind = match self.kind {
             Refill::Continuous { window: known } if exact => Refill::Continuous {
@@ -186,7 +192,7 @@ impl Bucket {
     /// the next window's. One that points a little further is this one's and came from a request
     /// that travelled for less time: a reset counts from when the server had the request, so every
     /// end is too early by its way. The next request may travel faster than all of this window.
-    fn follow_end(&mut self, seen: &Seen) {
+    fn follow_end(&mut self, seen: &TimedReading) {
         let Some(reset) = seen.reset else {
             return;
         };
@@ -210,7 +216,7 @@ impl Bucket {
     }
 
     /// Takes the first reading after the presumed end of a fixed window.
-    fn prove(&mut self, seen: &Seen, end: Time, sent: &Sent) {
+    fn prove(&mut self, seen: &TimedReading, end: Time, sent: &Sent) {
         let begin = end.before(seen.resolution + JITTER);
         let since = seen.mark.saturating_sub(sent.until(self.dimension, begin));
         let most = |used: u64| used.saturating_mul(10) <= self.limit * 2;
@@ -250,7 +256,13 @@ impl Bucket {
 
     /// Notes what vanished between two readings without this lane's doing, and how the server
     /// charges against the estimates.
-    fn notice_others(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>, sent: &Sent) {
+    fn notice_others(
+        &mut self,
+        last: &TimedReading,
+        seen: &TimedReading,
+        stated: Option<Duration>,
+        sent: &Sent,
+    ) {
         if !matches!(self.kind, Refill::Continuous { .. }) {
             self.notice_refill(last, seen, stated);
             return;
@@ -273,7 +285,12 @@ impl Bucket {
 
     /// Notes refill. Without resets, refill itself is the evidence: more is left than what this lane's own
     /// attempts left over.
-    fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
+    fn notice_refill(
+        &mut self,
+        last: &TimedReading,
+        seen: &TimedReading,
+        stated: Option<Duration>,
+    ) {
         let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
         let span = seen.sent_at - last.sent_at;
         if self.kind != Refill::Unsure || telling || span < JITTER {
@@ -305,7 +322,7 @@ impl Bucket {
     }
 
     /// Pulls the level into what the reading allows.
-    fn pull(&mut self, now: Time, seen: &Seen, pull: Pull, sent: &Sent) {
+    fn pull(&mut self, now: Time, seen: &TimedReading, pull: Pull, sent: &Sent) {
         if let Refill::Fixed {
             end,
             window: Some(window),
@@ -352,7 +369,7 @@ impl Bucket {
     /// They cancel out once all are answered, and those that overtook are answered first: of `n`
     /// together the first half says up to `n² / 4` too much in sum. So the more there are, the longer
     /// is the memory.
-    fn drift_by(&mut self, gap: Level, seen: &Seen, sent: &Sent) -> Level {
+    fn drift_by(&mut self, gap: Level, seen: &TimedReading, sent: &Sent) -> Level {
         let (total, beside) = (sent.total(), i128::from(seen.beside));
         let calls = total[Dimension::Requests].max(1);
         let each = Level::whole(total[self.dimension]).scaled(1, calls.into());

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::hint::{Hint, Reading};
-use crate::job::Cost;
+use crate::job::QuotaUse;
 use crate::sent::Amounts;
 
 fn at(ms: u64) -> Time {
@@ -62,7 +62,7 @@ impl Client {
     /// Sends an attempt that uses one request or so many tokens.
     fn send(&mut self, ms: u64, amount: u64) -> Attempt {
         self.bucket.advance(at(ms), &self.sent);
-        let cost = Cost {
+        let cost = QuotaUse {
             input_tokens: amount,
             output_tokens: 0,
         };
@@ -87,7 +87,7 @@ impl Client {
         attempt: Attempt,
         (limit, remaining): (u64, u64),
         reset: Option<u64>,
-    ) -> News {
+    ) -> ObservedChange {
         self.read_to(
             Duration::from_millis(1),
             ms,
@@ -105,7 +105,7 @@ impl Client {
         attempt: Attempt,
         (limit, remaining): (u64, u64),
         reset: Option<u64>,
-    ) -> News {
+    ) -> ObservedChange {
         let reading = Reading {
             dimension: self.bucket.dimension,
             limit: Some(limit),
@@ -114,7 +114,7 @@ impl Client {
             resolution,
             window: None,
         };
-        let seen = Seen {
+        let seen = TimedReading {
             sent_at: attempt.sent_at,
             received_at: at(ms),
             mark: attempt.mark,

@@ -54,7 +54,7 @@ const RECENT: u32 = (1 << HISTORY) - 1;
 
 /// What a failure meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meets {
+pub(super) enum FailureContext {
     /// A lane that nothing holds.
     Open,
     /// A lane that is held, so that the failure can't break it.
@@ -99,14 +99,14 @@ impl Breaker {
         &mut self,
         now: Time,
         sent_at: Time,
-        meets: Meets,
+        meets: FailureContext,
         chance: &mut Chance,
     ) -> Option<Time> {
         self.failures_in_row += 1;
         self.failed_at = self.failed_at.max(sent_at);
         self.failure_latency = self.failure_latency.max(now - sent_at);
         self.recent = ((self.recent << 1) | 1) & RECENT;
-        if meets == Meets::Broken {
+        if meets == FailureContext::Broken {
             self.giving_up.probe_fails(now);
         } else {
             self.giving_up.fails(now);
@@ -114,9 +114,9 @@ impl Breaker {
         let many =
             self.failures_in_row >= BREAKING_ROW || self.recent.count_ones() >= BREAKING_SHARE;
         let breaks = match meets {
-            Meets::Open => many,
-            Meets::Held => false,
-            Meets::Broken => true,
+            FailureContext::Open => many,
+            FailureContext::Held => false,
+            FailureContext::Broken => true,
         };
         if !breaks {
             return None;

@@ -49,7 +49,7 @@ impl Watched {
     /// Until when it is held, in milliseconds.
     fn held_until(&mut self, ms: u64) -> Option<u64> {
         match self.gate.check(at(ms), QUIET, false) {
-            Some(Held::Until(time, _)) => Some((time - Time::ZERO).as_millis() as u64),
+            Some(HoldReason::Until(time, _)) => Some((time - Time::ZERO).as_millis() as u64),
             held => {
                 assert_eq!(held, None, "not for good");
                 None
@@ -100,8 +100,8 @@ fn a_refusal_blocks_for_as_long_as_the_server_asked() {
     let mut lane = Watched::new();
     lane.refused(0, Some(secs(3)));
     let held = lane.gate.check(at(10), QUIET, false);
-    let why = Why::Blocked { asked: true };
-    assert_eq!(held, Some(Held::Until(at(3000), why)));
+    let why = WaitReason::Blocked { asked: true };
+    assert_eq!(held, Some(HoldReason::Until(at(3000), why)));
     assert_eq!(lane.held_until(2999), Some(3000));
     assert_eq!(lane.held_until(3000), None);
 }

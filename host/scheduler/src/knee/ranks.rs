@@ -1,6 +1,6 @@
 //! The order of answers.
 
-use super::Came;
+use super::AnsweredAttempt;
 use crate::tuning::knee::ORDER;
 
 /// The ranks of some answers.
@@ -13,7 +13,7 @@ pub(super) struct Ranks {
 }
 
 impl Ranks {
-    pub(super) fn add(&mut self, came: &Came) {
+    pub(super) fn add(&mut self, came: &AnsweredAttempt) {
         self.count += 1;
         self.highest = self.highest.max(came.rank);
         self.among += u64::from(came.ahead) + 1;

@@ -88,7 +88,7 @@ impl Served {
             let out = self.out.len() as u32;
             let ended = self.out.remove(next).expect("it is there");
             self.knee.gone(ended.among);
-            let came = Came {
+            let came = AnsweredAttempt {
                 among: ended.among,
                 took: Duration::from_millis(self.now - ended.sent),
                 ahead: ended.among - 1,
@@ -224,7 +224,7 @@ fn what_spaces_the_attempts_makes_a_queue_of_nothing() {
     let mut knee = Knee::default();
     for n in 1..=1000 {
         let among = 4 + n / 20;
-        let came = Came {
+        let came = AnsweredAttempt {
             among,
             took: Duration::from_millis(100 * u64::from(among)),
             ahead: among - 1,
@@ -292,7 +292,7 @@ proptest! {
         let mut knee = Knee::default();
         let mut size = 4_u32;
         for (among, took, rank, out, limited) in answers {
-            let came = Came {
+            let came = AnsweredAttempt {
                 among: among.max(1),
                 took: Duration::from_nanos(took),
                 ahead: among,

@@ -6,7 +6,7 @@
 
 use super::octaves::{Mean, log2};
 use super::ranks::Ranks;
-use super::{Came, Found};
+use super::{AnsweredAttempt, Found};
 use crate::tuning::knee::{LONGER, MOST, WANTED};
 
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,12 @@ impl Trial {
     }
 
     /// Takes in an answer; says whether the server queues once there were enough.
-    pub(super) fn answered(&mut self, came: &Came, taken: i64, varied: bool) -> Option<bool> {
+    pub(super) fn answered(
+        &mut self,
+        came: &AnsweredAttempt,
+        taken: i64,
+        varied: bool,
+    ) -> Option<bool> {
         let tells = if self.is_down() {
             came.among <= self.to
         } else {

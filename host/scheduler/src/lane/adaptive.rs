@@ -34,26 +34,26 @@ use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
 use crate::classifier::Classifier;
 use crate::event::Event;
-use crate::gate::{Gate, Held};
+use crate::gate::{Gate, HoldReason};
 use crate::hint::Dimension;
 use crate::job::{End, Refusal};
 use crate::knee::Knee;
 use crate::pace::Pace;
 use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
-use crate::shared::{Portion, Visit};
+use crate::shared::{QuotaReply, QuotaReport};
 use crate::time::{Time, nanos};
 use crate::trust::Trust;
 use crate::tuning::adaptive::{AT_ONCE, BURST, SPELL, SPELL_SHARE};
-use crate::view::Why;
-use crate::window::{Heard, Known, Window};
+use crate::view::WaitReason;
+use crate::window::{LastAnswer, ServerKnowledge, Window};
 
 mod bursts;
 mod lessons;
 mod told;
 
 use bursts::{Bursts, InBurst, Order};
-use told::Told;
+use told::LastAnnouncement;
 
 /// A spell of [`SPELL`], in which only part of a burst may go.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ struct Refusals {
 #[derive(Debug, Default)]
 struct Answers {
     /// The last answer, or the first attempt.
-    heard: Heard,
+    heard: LastAnswer,
     /// When the newest of the answered attempts was sent.
     newest: Time,
     /// Attempts sent before then that run out of time were reacted to.
@@ -137,7 +137,7 @@ pub(super) struct Adaptive {
     /// When the first attempt was sent.
     begun: Option<Time>,
     spell: Spell,
-    told: Told,
+    told: LastAnnouncement,
 }
 
 impl Adaptive {
@@ -145,7 +145,7 @@ impl Adaptive {
         let window = Window::new(policy, now);
         Self {
             policy,
-            told: Told::new(window.size()),
+            told: LastAnnouncement::new(window.size()),
             gate: Gate::default(),
             sent: Sent::default(),
             buckets: Vec::new(),
@@ -156,9 +156,9 @@ impl Adaptive {
             trust: Trust::default(),
             knee: Knee::default(),
             answers: Answers {
-                heard: Heard {
+                heard: LastAnswer {
                     at: now,
-                    ..Heard::default()
+                    ..LastAnswer::default()
                 },
                 ..Answers::default()
             },
@@ -175,13 +175,13 @@ impl Adaptive {
         let held = self.gate.check(now, quiet, self.interval().is_some());
         self.mark_opening(now);
         Some(match held? {
-            Held::Ended(why) => Verdict::End(why),
-            Held::Until(time, why) => Verdict::until(time, why),
+            HoldReason::Ended(why) => Verdict::End(why),
+            HoldReason::Until(time, why) => Verdict::until(time, why),
         })
     }
 
     fn check_buckets(&mut self, now: Time, amounts: &Amounts) -> Option<Verdict> {
-        let mut latest: Option<(Time, Why)> = None;
+        let mut latest: Option<(Time, WaitReason)> = None;
         for bucket in &mut self.buckets {
             bucket.advance(now, &self.sent);
             let amount = amounts[bucket.dimension()];
@@ -189,7 +189,7 @@ impl Adaptive {
                 Credit::Now => {}
                 Credit::At(time) => {
                     if latest.as_ref().is_none_or(|(known, _)| time > *known) {
-                        let why = Why::Learnt {
+                        let why = WaitReason::Learnt {
                             dimension: bucket.dimension(),
                             used: bucket.used(),
                             limit: bucket.limit(),
@@ -217,7 +217,7 @@ impl Adaptive {
     fn check_rate(&self, now: Time) -> Option<Verdict> {
         let due = self.pace.due().max(self.allowance.due(now));
         let interval = self.interval().filter(|_| due > now)?;
-        Some(Verdict::until(due, Why::Pace { interval }))
+        Some(Verdict::until(due, WaitReason::Pace { interval }))
     }
 
     fn check_window(&mut self, in_flight: u32, now: Time) -> Verdict {
@@ -235,15 +235,15 @@ impl Adaptive {
         })
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> ServerKnowledge {
         if self.knee.queues() {
-            Known::Queue(self.answers.heard)
+            ServerKnowledge::Queue(self.answers.heard)
         } else if !self.buckets.is_empty() && self.trust.holds() {
-            Known::Limits
+            ServerKnowledge::Limits
         } else if self.refusals.latency.is_some() {
-            Known::Refusals(self.quiet())
+            ServerKnowledge::Refusals(self.quiet())
         } else {
-            Known::Answers(self.answers.heard)
+            ServerKnowledge::Answers(self.answers.heard)
         }
     }
 
@@ -278,7 +278,7 @@ impl Strategy for Adaptive {
         self.policy = policy;
         if self.begun.is_none() {
             self.window = Window::new(policy, now);
-            self.told = Told::new(self.window.size());
+            self.told = LastAnnouncement::new(self.window.size());
         } else {
             self.window.obey(policy);
         }
@@ -398,12 +398,12 @@ impl Strategy for Adaptive {
         self.gate.lost_probe(flight.sent_at);
     }
 
-    fn visit(&mut self, now: Time, is_waiting: bool) -> Option<Visit> {
+    fn visit(&mut self, now: Time, is_waiting: bool) -> Option<QuotaReport> {
         let is_shut = self.gate.blocked_until().is_some_and(|until| until > now);
         Some(self.allowance.visit(now, is_waiting && !is_shut))
     }
 
-    fn hear(&mut self, asked: Time, now: Time, portion: &Portion) {
+    fn hear(&mut self, asked: Time, now: Time, portion: &QuotaReply) {
         if self.allowance.hear(asked, now, portion) {
             self.pace = Pace::default();
             self.window.free(now);

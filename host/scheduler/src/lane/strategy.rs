@@ -14,10 +14,10 @@ use crate::gate::Gate;
 use crate::job::{End, LaneId, Refusal};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
-use crate::shared::{Portion, Visit};
+use crate::shared::{QuotaReply, QuotaReport};
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::ASSUMED_WINDOW as MINUTE;
-use crate::view::Why;
+use crate::view::WaitReason;
 
 /// What a lane needs from around it.
 pub(crate) struct Surroundings<'a> {
@@ -59,7 +59,7 @@ pub(crate) struct Pass {
 pub(crate) enum Verdict {
     Go(Pass),
     /// Not before the time, for a reason that is worth telling. Without a time: when an attempt ends.
-    Wait(Option<Why>, Option<Time>),
+    Wait(Option<WaitReason>, Option<Time>),
     /// This job never.
     Refuse(Refusal),
     /// No job ever.
@@ -68,7 +68,7 @@ pub(crate) enum Verdict {
 
 impl Verdict {
     /// Not before `until`, for this reason.
-    pub(super) fn until(until: Time, why: Why) -> Self {
+    pub(super) fn until(until: Time, why: WaitReason) -> Self {
         Self::Wait(Some(why), Some(until))
     }
 }
@@ -116,12 +116,12 @@ pub(crate) trait Strategy: Debug + Send {
 
     /// What to tell others that use the same quota; `None`: nothing is found out. `is_waiting`: there is more
     /// to be sent.
-    fn visit(&mut self, _now: Time, _is_waiting: bool) -> Option<Visit> {
+    fn visit(&mut self, _now: Time, _is_waiting: bool) -> Option<QuotaReport> {
         None
     }
 
     /// Takes in what others told to a visit whose words are of `asked`.
-    fn hear(&mut self, _asked: Time, _now: Time, _portion: &Portion) {}
+    fn hear(&mut self, _asked: Time, _now: Time, _portion: &QuotaReply) {}
 
     /// Whether the lane is open; `None`: it is, always, and does not wait after refusals.
     fn gate(&self) -> Option<&Gate> {

@@ -7,7 +7,7 @@ use super::*;
 use crate::chance::Chance;
 use crate::event::Notice;
 use crate::hint::{Dimension, Hint, Reading};
-use crate::job::{Cost, LaneId};
+use crate::job::{LaneId, QuotaUse};
 use crate::sent::Amounts;
 
 fn at(ms: u64) -> Time {
@@ -44,7 +44,7 @@ impl Rig {
 
     /// Sends as many as may go at this moment, up to `most`.
     fn send(&mut self, ms: u64, most: usize) -> Vec<Flight> {
-        let amounts = Amounts::of(Cost::default());
+        let amounts = Amounts::of(QuotaUse::default());
         let (lane, mut around) = self.at(ms);
         let mut flights = Vec::new();
         while flights.len() < most
@@ -64,7 +64,7 @@ impl Rig {
                 usage: None,
             };
             lane.land();
-            let amounts = Amounts::of(Cost::default());
+            let amounts = Amounts::of(QuotaUse::default());
             lane.learn(flight, &amounts, &end, JobId(0), &mut around);
         }
     }

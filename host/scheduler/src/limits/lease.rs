@@ -48,7 +48,7 @@ pub(super) fn well_formed(given: &[(LimitId, u64)]) -> bool {
 
 /// Where a part of a lease counts.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum LeasePlace {
     /// In the log of a rolling limit.
     Logged {
         /// As which entry.
@@ -66,7 +66,7 @@ pub(super) struct Part {
     pub(super) limit: LimitId,
     /// Reserved.
     pub(super) amount: u64,
-    pub(super) place: Place,
+    pub(super) place: LeasePlace,
 }
 
 /// How a lease's places in concurrency limits stand. They are made, renewed and lost together.
@@ -92,13 +92,13 @@ impl Lease {
     /// Parts that the lease has to give back or to settle now. Those in logs may have expired.
     pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
         let lapsed = self.hold == Hold::Lapsed;
-        let out = move |part: &&Part| !(lapsed && matches!(part.place, Place::Held));
+        let out = move |part: &&Part| !(lapsed && matches!(part.place, LeasePlace::Held));
         self.parts.iter().filter(out)
     }
 
     /// Parts in concurrency limits.
     fn held(&self) -> impl Iterator<Item = (LimitId, u64)> {
-        let held = |part: &&Part| matches!(part.place, Place::Held);
+        let held = |part: &&Part| matches!(part.place, LeasePlace::Held);
         let parts = self.parts.iter().filter(held);
         parts.map(|part| (part.limit, part.amount))
     }
@@ -106,8 +106,8 @@ impl Lease {
     /// When the last of its entries in logs expires.
     fn last_expiry(&self) -> Time {
         let expiries = self.parts.iter().filter_map(|part| match part.place {
-            Place::Logged { expires, .. } => Some(expires),
-            Place::Held => None,
+            LeasePlace::Logged { expires, .. } => Some(expires),
+            LeasePlace::Held => None,
         });
         expiries.max().unwrap_or(Time::ZERO)
     }
@@ -115,8 +115,8 @@ impl Lease {
     /// Whether all of it still counts.
     fn is_whole(&self, now: Time) -> bool {
         self.parts.iter().all(|part| match part.place {
-            Place::Logged { expires, .. } => expires > now,
-            Place::Held => self.hold != Hold::Lapsed,
+            LeasePlace::Logged { expires, .. } => expires > now,
+            LeasePlace::Held => self.hold != Hold::Lapsed,
         })
     }
 

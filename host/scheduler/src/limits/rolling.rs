@@ -26,7 +26,7 @@
 //!
 //! The window's length is one for the whole log and time never goes back, so entries expire in
 //! the order in which they were made: the log is a queue, pruned at its front when somebody
-//! asks. [`Sums`] finds the entry whose expiry frees enough. An entry takes 24 bytes, for as long
+//! asks. [`FenwickTree`] finds the entry whose expiry frees enough. An entry takes 24 bytes, for as long
 //! as its window: a million requests in a window of a day are 24 MB (up to double, while the
 //! log grows). Merging neighbours would bound that, but then the limit is no longer exact.
 
@@ -36,7 +36,7 @@ use std::time::Duration;
 use crate::time::Time;
 
 use super::Room;
-use super::sums::Sums;
+use super::sums::FenwickTree;
 
 /// Slots of a log's first ring. Small, because most declared limits of a run see few calls at
 /// once; doubled whenever it is full.
@@ -75,7 +75,7 @@ pub(super) struct Rolling {
     /// Number of the log's oldest entry.
     oldest: u64,
     /// Amounts of the log's entries by their slot.
-    sums: Sums,
+    sums: FenwickTree,
     /// Sum of all amounts in the log. Never overflows: see [`Self::settle`].
     used: u64,
     /// The part of an entry's amount that was not free when it was used.
@@ -89,7 +89,7 @@ impl Rolling {
             window,
             log: VecDeque::new(),
             oldest: 0,
-            sums: Sums::new(FIRST_SLOTS),
+            sums: FenwickTree::new(FIRST_SLOTS),
             used: 0,
             debts: BTreeMap::new(),
         }
@@ -203,7 +203,7 @@ impl Rolling {
 
     /// Makes room for twice as many slots.
     fn grow(&mut self) {
-        self.sums = Sums::new(self.sums.slots() * 2);
+        self.sums = FenwickTree::new(self.sums.slots() * 2);
         for (number, entry) in (self.oldest..).zip(&self.log) {
             self.sums.add(self.sums.slot(number), entry.amount);
         }

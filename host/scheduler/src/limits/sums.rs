@@ -8,13 +8,13 @@
 
 /// A binary indexed tree over a number of slots that is a power of two.
 #[derive(Debug, Clone)]
-pub(super) struct Sums {
+pub(super) struct FenwickTree {
     /// `tree[n]` is the sum of the `n & n.wrapping_neg()` slots before slot `n`; `tree[0]` is
     /// unused. No sum overflows as long as the sum of all slots doesn't.
     tree: Vec<u64>,
 }
 
-impl Sums {
+impl FenwickTree {
     /// All zero. `slots` is a power of two.
     pub(super) fn new(slots: usize) -> Self {
         assert!(slots.is_power_of_two(), "slots are masked, not divided");
@@ -93,7 +93,7 @@ mod tests {
             changes in prop::collection::vec((0_usize..16, 0_u64..9, any::<bool>()), 1..80),
         ) {
             let mut slots = [0_u64; 16];
-            let mut sums = Sums::new(16);
+            let mut sums = FenwickTree::new(16);
             for (slot, amount, up) in changes {
                 if up {
                     slots[slot] += amount;
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_single_slot_is_a_ring() {
-        let mut sums = Sums::new(1);
+        let mut sums = FenwickTree::new(1);
         sums.add(sums.slot(7), 3);
         assert_eq!(sums.before(1), 3);
         assert_eq!(sums.reach(3), 0);
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_largest_sum_does_not_overflow() {
-        let mut sums = Sums::new(4);
+        let mut sums = FenwickTree::new(4);
         sums.add(0, u64::MAX - 1);
         sums.add(3, 1);
         assert_eq!(sums.reach(u64::MAX), 3);

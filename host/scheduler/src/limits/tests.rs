@@ -22,7 +22,7 @@ fn just_before(time: Time) -> Time {
     time.before(Duration::from_nanos(1))
 }
 
-fn limit(counts: Counts, capacity: u64) -> Limit {
+fn limit(counts: LimitMeasure, capacity: u64) -> Limit {
     Limit {
         name: "account".to_owned(),
         counts,
@@ -31,15 +31,15 @@ fn limit(counts: Counts, capacity: u64) -> Limit {
 }
 
 fn requests(capacity: u64) -> Limit {
-    limit(Counts::Requests(MINUTE), capacity)
+    limit(LimitMeasure::Requests(MINUTE), capacity)
 }
 
 fn tokens(capacity: u64) -> Limit {
-    limit(Counts::Tokens(MINUTE), capacity)
+    limit(LimitMeasure::Tokens(MINUTE), capacity)
 }
 
 fn concurrency(capacity: u64) -> Limit {
-    limit(Counts::Concurrency, capacity)
+    limit(LimitMeasure::Concurrency, capacity)
 }
 
 /// Limits with a counter that draws lease ids, as the machine does.

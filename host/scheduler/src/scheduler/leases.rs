@@ -3,10 +3,10 @@
 use super::{Job, Later, Scheduler};
 use crate::hint::Dimension;
 use crate::job::{Demand, JobId, LaneId, Refusal};
-use crate::limits::{Counts, Denied, LeaseId, LimitId};
+use crate::limits::{Denied, LeaseId, LimitId, LimitMeasure};
 use crate::sent::Amounts;
 use crate::time::Time;
-use crate::view::Why;
+use crate::view::WaitReason;
 
 impl Scheduler {
     /// Lets time pass: holds of attempts in flight are renewed before they can end.
@@ -81,15 +81,15 @@ impl Scheduler {
 
     pub(super) fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
         let amount = |limit: &LimitId| match self.limits.limit(*limit).map(|l| l.counts) {
-            Some(Counts::Tokens(_)) => amounts[Dimension::Tokens].max(1),
-            Some(Counts::Requests(_) | Counts::Concurrency) | None => 1,
+            Some(LimitMeasure::Tokens(_)) => amounts[Dimension::Tokens].max(1),
+            Some(LimitMeasure::Requests(_) | LimitMeasure::Concurrency) | None => 1,
         };
         demand.limits.iter().map(|id| (*id, amount(id))).collect()
     }
 
-    fn why_full(&self, limit: LimitId) -> Option<Why> {
+    fn why_full(&self, limit: LimitId) -> Option<WaitReason> {
         let declared = self.limits.limit(limit)?;
-        Some(Why::Declared {
+        Some(WaitReason::Declared {
             name: declared.name.clone(),
             used: self.limits.used(self.now, limit),
             capacity: declared.capacity,

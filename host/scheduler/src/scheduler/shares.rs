@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Scheduler;
 use crate::job::{JobId, LaneId};
 use crate::limits::LimitId;
-use crate::shared::{Portion, Visit};
+use crate::shared::{QuotaReply, QuotaReport};
 use crate::time::Time;
 
 /// What may be common to several programs.
@@ -20,7 +20,7 @@ pub enum Shareable {
 impl Scheduler {
     /// What to say at a visit now; `None`: this is never common. Where others are here nothing more is sent
     /// until [`Scheduler::hear`].
-    pub fn visit(&mut self, now: Time, what: Shareable) -> Option<Visit> {
+    pub fn visit(&mut self, now: Time, what: Shareable) -> Option<QuotaReport> {
         self.pass(now);
         match what {
             Shareable::Lane(id) => {
@@ -36,7 +36,7 @@ impl Scheduler {
     }
 
     /// Takes in what a visit brought whose words were asked for at `asked`.
-    pub fn hear(&mut self, now: Time, what: Shareable, asked: Time, portion: &Portion) {
+    pub fn hear(&mut self, now: Time, what: Shareable, asked: Time, portion: &QuotaReply) {
         self.pass(now);
         match what {
             Shareable::Lane(id) => {

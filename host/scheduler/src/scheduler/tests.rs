@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::hint::{Dimension, Hint, Reading};
-use crate::job::{Cost, LongWait};
-use crate::limits::Counts;
+use crate::job::{LongWait, QuotaUse};
+use crate::limits::LimitMeasure;
 use crate::policy::LaneStrategy;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -57,8 +57,8 @@ fn says(dimension: Dimension, limit: u64, remaining: u64, reset: Duration) -> Hi
     }
 }
 
-fn tokens(tokens: u64) -> Cost {
-    Cost {
+fn tokens(tokens: u64) -> QuotaUse {
+    QuotaUse {
         input_tokens: tokens,
         output_tokens: 0,
     }
@@ -138,13 +138,13 @@ impl Rig {
         }
     }
 
-    fn finish(&mut self, job: JobId, class: Class, hint: &Hint) -> Next {
+    fn finish(&mut self, job: JobId, class: Class, hint: &Hint) -> NextStep {
         let usage = None;
         let end = End { class, hint, usage };
         self.scheduler.finish(at(self.now), job, &end)
     }
 
-    fn ends(&mut self, job: JobId, class: Class) -> Next {
+    fn ends(&mut self, job: JobId, class: Class) -> NextStep {
         self.finish(job, class, &Hint::default())
     }
 
@@ -188,7 +188,7 @@ fn retries_go_before_new_work_by_their_first_ticket() {
     assert_eq!(rig.started(), [0, 1]);
     let mut last = 0;
     for job in [jobs[1], jobs[0]] {
-        let Next::Again { retry, not_before } = rig.ends(job, Class::Transient) else {
+        let NextStep::Again { retry, not_before } = rig.ends(job, Class::Transient) else {
             panic!("three retries are published");
         };
         assert_eq!(retry, 1);
@@ -216,7 +216,11 @@ fn the_fourth_failure_is_the_answer() {
         attempts[ticket as usize] += 1;
         let job = if ticket == 0 { job } else { other };
         rig.ends(job, Class::Transient);
-        assert_eq!(rig.ends(job, Class::Transient), Next::Return, "it is out");
+        assert_eq!(
+            rig.ends(job, Class::Transient),
+            NextStep::Return,
+            "it is out"
+        );
     }
     assert_eq!(attempts, [4, 2]);
     let metrics = rig.scheduler.view(lane).metrics;
@@ -244,12 +248,12 @@ fn a_success_with_nothing_remaining_is_a_success_and_only_the_next_waits() {
     let job = rig.offer(lane);
     rig.started();
     let hint = says(Dimension::Requests, 60, 0, Duration::from_secs(20));
-    assert_eq!(rig.finish(job, Class::Ok, &hint), Next::Return);
+    assert_eq!(rig.finish(job, Class::Ok, &hint), NextStep::Return);
     assert_eq!(rig.scheduler.view(lane).metrics.completed_requests, 1);
     rig.offer(lane);
     assert_eq!(rig.started(), [0; 0]);
     let wait = rig.scheduler.view(lane).wait.expect("it is said why");
-    let why = Why::Learnt {
+    let why = WaitReason::Learnt {
         dimension: Dimension::Requests,
         used: 60,
         limit: 60,
@@ -289,13 +293,13 @@ fn a_used_up_quota_refuses_what_is_queued_and_what_comes_later_but_no_other_lane
     rig.started();
     let hint = asks_for(Duration::from_hours(5));
     let next = rig.finish(jobs[1], Class::QuotaExhausted, &hint);
-    assert_eq!(next, Next::Return);
+    assert_eq!(next, NextStep::Return);
     let until = Some(at(rig.now) + Duration::from_hours(5));
     let why = Refusal::QuotaExhausted { until };
     let refused = |n: usize| Action::Refuse(jobs[n], why.clone());
     assert_eq!(rig.actions(), [refused(2), refused(3)]);
     rig.now += 1000;
-    assert_eq!(rig.ends(jobs[0], Class::Ok), Next::Return, "it was out");
+    assert_eq!(rig.ends(jobs[0], Class::Ok), NextStep::Return, "it was out");
     let newcomer = rig.offer(lane);
     let fine = rig.offer(other);
     let expected = [Action::Refuse(newcomer, why), Action::Start(fine)];
@@ -313,7 +317,7 @@ fn a_quota_that_is_filled_again_is_used_by_who_comes_later() {
         asked: Duration::from_hours(5),
         longest: LanePolicy::default().longest_hint,
     };
-    assert_eq!(next, Next::TooLong(wait));
+    assert_eq!(next, NextStep::TooLong(wait));
     let early = rig.offer(lane);
     let refused = Action::Refuse(early, Refusal::TooLong(wait));
     assert_eq!(rig.actions(), [refused]);
@@ -333,7 +337,7 @@ fn a_model_that_was_never_there_is_given_up_after_three() {
     let jobs: Vec<JobId> = (0..5).map(|_| rig.offer(lane)).collect();
     for job in &jobs[..3] {
         assert_eq!(rig.started(), [job.ticket()]);
-        assert_eq!(rig.ends(*job, Class::NotFound), Next::Return);
+        assert_eq!(rig.ends(*job, Class::NotFound), NextStep::Return);
     }
     let refused = |job: &JobId| Action::Refuse(*job, Refusal::NotFound);
     let expected: Vec<Action> = jobs[3..].iter().map(refused).collect();
@@ -346,7 +350,7 @@ fn a_credential_that_never_worked_is_given_up_after_three() {
     let jobs: Vec<JobId> = (0..5).map(|_| rig.offer(lane)).collect();
     for job in &jobs[..3] {
         assert_eq!(rig.started(), [job.ticket()]);
-        assert_eq!(rig.ends(*job, Class::Auth), Next::Return);
+        assert_eq!(rig.ends(*job, Class::Auth), NextStep::Return);
     }
     let refused = |job: &JobId| Action::Refuse(*job, Refusal::Auth);
     let expected: Vec<Action> = jobs[3..].iter().map(refused).collect();
@@ -363,7 +367,7 @@ fn a_cancelled_job_never_starts_wherever_it_was() {
     rig.cancel(jobs[0]);
     assert_eq!(rig.pass(10_000), [2], "not queued, not paused");
     rig.cancel(jobs[2]);
-    assert_eq!(rig.ends(jobs[2], Class::Transient), Next::Return);
+    assert_eq!(rig.ends(jobs[2], Class::Transient), NextStep::Return);
     assert_eq!(rig.pass(20_000), [3], "not in flight");
     rig.ends(jobs[3], Class::Ok);
     assert_eq!(rig.pass(90_000), [0; 0]);
@@ -399,7 +403,7 @@ fn one_request_that_is_too_dear_does_not_empty_the_account_of_others() {
     ];
     for (job, class) in jobs.iter().zip(ends) {
         rig.started();
-        assert_eq!(rig.ends(*job, class), Next::Return);
+        assert_eq!(rig.ends(*job, class), NextStep::Return);
     }
     let why = Refusal::QuotaExhausted { until: None };
     let refused = |n: usize| Action::Refuse(jobs[n], why.clone());
@@ -432,7 +436,7 @@ fn without_adapting_refusals_use_retries_and_are_spaced_by_jobs() {
     assert_eq!(rig.started(), [0, 1]);
     let hint = asks_for(Duration::from_secs(9));
     let next = rig.finish(jobs[0], Class::Throttled, &hint);
-    let Next::Again { not_before, .. } = next else {
+    let NextStep::Again { not_before, .. } = next else {
         panic!("it has retries");
     };
     assert!(not_before >= at(9001));
@@ -445,7 +449,7 @@ fn without_adapting_refusals_use_retries_and_are_spaced_by_jobs() {
         rig.ends(jobs[2], Class::Ok);
         rig.started();
     }
-    assert_eq!(rig.ends(jobs[1], Class::Throttled), Next::Return);
+    assert_eq!(rig.ends(jobs[1], Class::Throttled), NextStep::Return);
 }
 
 #[test]
@@ -459,7 +463,7 @@ fn probes_of_a_broken_lane_use_up_no_retries() {
     for _ in 0..6 {
         let probe = rig.next().expect("it probes");
         let next = rig.ends(jobs[probe as usize], Class::Transient);
-        assert_ne!(next, Next::Return);
+        assert_ne!(next, NextStep::Return);
     }
     assert!(rig.events().contains(&"breaker:opened"));
 }

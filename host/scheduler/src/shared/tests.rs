@@ -20,15 +20,15 @@ fn ms(ms: u64) -> Duration {
 }
 
 /// A program that goes by [`FIFTY`], wants all it can get, and has sent so many just now.
-fn sent(count: u64) -> Visit {
+fn sent(count: u64) -> QuotaReport {
     let (first, last) = (Duration::ZERO, Duration::ZERO);
     let batch = Batch { first, last, count };
-    Visit {
+    QuotaReport {
         sent: if count > 0 { vec![batch] } else { Vec::new() },
         wants: u64::MAX,
         needs: 1,
         rule: Some(FIFTY),
-        ..Visit::default()
+        ..QuotaReport::default()
     }
 }
 
@@ -41,7 +41,7 @@ fn two() -> CommonQuota {
     quota
 }
 
-fn count(portion: &Portion) -> u64 {
+fn count(portion: &QuotaReply) -> u64 {
     portion.block.unwrap().count
 }
 
@@ -69,7 +69,7 @@ fn who_comes_gets_nothing_before_all_others_know() {
 fn blocks_are_a_twentieth_of_a_window_and_neither_too_short_nor_too_long() {
     for (window, expected) in [(1000, 50), (100, 25), (60_000, 1000)] {
         let mut quota = CommonQuota::default();
-        let visit = Visit {
+        let visit = QuotaReport {
             rule: Some((600, ms(window))),
             ..sent(0)
         };
@@ -83,7 +83,7 @@ fn blocks_are_a_twentieth_of_a_window_and_neither_too_short_nor_too_long() {
         assert_eq!(count(&portion), each, "{window}");
         assert_eq!(portion.block.unwrap().lasts, ms(2 * expected));
         let room = Some(ms(1));
-        assert_eq!(Portion { room, ..portion }.next(), ms(5));
+        assert_eq!(QuotaReply { room, ..portion }.next(), ms(5));
     }
 }
 
@@ -98,7 +98,7 @@ fn what_is_not_used_comes_back_with_the_next_visit() {
     );
     assert_eq!(count(&quota.visit(at(30), 2, &sent(0))), 0);
     quota.visit(at(40), 1, &sent(0));
-    let nothing = Visit {
+    let nothing = QuotaReport {
         wants: 0,
         ..sent(0)
     };
@@ -118,7 +118,7 @@ fn what_was_sent_counts_for_a_window() {
 #[test]
 fn a_program_that_dies_leaves_its_block_when_that_and_a_window_are_over() {
     let mut quota = two();
-    let last = Visit {
+    let last = QuotaReport {
         wants: 0,
         ..sent(48)
     };
@@ -157,7 +157,7 @@ fn who_leaves_is_not_waited_for_and_what_it_sent_still_counts() {
 #[test]
 fn who_wants_less_leaves_the_rest() {
     let mut quota = two();
-    let little = Visit {
+    let little = QuotaReport {
         wants: 1,
         ..sent(0)
     };
@@ -167,7 +167,7 @@ fn who_wants_less_leaves_the_rest() {
 
 #[test]
 fn a_large_one_is_saved_for() {
-    let large = Visit {
+    let large = QuotaReport {
         needs: 10,
         ..sent(0)
     };
@@ -175,7 +175,7 @@ fn a_large_one_is_saved_for() {
     quota.visit(
         at(0),
         1,
-        &Visit {
+        &QuotaReport {
             wants: 0,
             ..sent(0)
         },
@@ -191,7 +191,7 @@ fn a_large_one_is_saved_for() {
 fn what_the_server_did_not_count_is_given_back() {
     let mut quota = two();
     quota.visit(at(10), 2, &sent(50));
-    let refused = Visit {
+    let refused = QuotaReport {
         returned: 30,
         ..sent(0)
     };
@@ -203,7 +203,7 @@ fn what_the_server_did_not_count_is_given_back() {
 #[test]
 fn what_one_has_found_out_all_go_by() {
     let mut quota = CommonQuota::default();
-    let nothing = Visit {
+    let nothing = QuotaReport {
         rule: None,
         ..sent(1)
     };
@@ -211,23 +211,23 @@ fn what_one_has_found_out_all_go_by() {
     let portion = quota.visit(at(0), 2, &nothing);
     assert_eq!((portion.rule, portion.block), (None, None));
     assert_eq!(portion.next(), ms(100));
-    let news = Visit {
+    let news = QuotaReport {
         is_news: true,
         ..sent(0)
     };
     quota.visit(at(10), 1, &news);
-    let heard = Visit {
+    let heard = QuotaReport {
         heard: portion.number,
         ..nothing
     };
     assert_eq!(quota.visit(at(20), 2, &heard).rule, Some(FIFTY));
-    let lost = Visit { rule: None, ..news };
+    let lost = QuotaReport { rule: None, ..news };
     assert_eq!(quota.visit(at(30), 1, &lost).rule, None);
 }
 
 #[test]
 fn of_two_who_find_it_out_at_once_who_has_seen_more_is_right() {
-    let visit = |limit, heard, is_news| Visit {
+    let visit = |limit, heard, is_news| QuotaReport {
         rule: Some((limit, SECOND)),
         heard,
         is_news,
@@ -248,7 +248,7 @@ fn of_two_who_find_it_out_at_once_who_has_seen_more_is_right() {
 fn what_those_who_are_gone_have_found_out_is_forgotten() {
     let mut quota = CommonQuota::default();
     quota.visit(at(0), 1, &sent(1));
-    let nothing = Visit {
+    let nothing = QuotaReport {
         rule: None,
         ..sent(0)
     };
@@ -269,13 +269,13 @@ fn a_clock_that_was_set_back_leaves_nobody_for_ever() {
 #[test]
 fn what_was_heard_is_not_told_again() {
     let mut quota = two();
-    let told = |portion: &Portion| portion.others.iter().map(|batch| batch.count).sum::<u64>();
+    let told = |portion: &QuotaReply| portion.others.iter().map(|batch| batch.count).sum::<u64>();
     quota.visit(at(10), 2, &sent(3));
     let first = quota.visit(at(20), 1, &sent(0));
     assert_eq!(told(&first), 3);
     let heard = first.number;
     quota.visit(at(30), 2, &sent(4));
-    let visit = |heard| Visit { heard, ..sent(0) };
+    let visit = |heard| QuotaReport { heard, ..sent(0) };
     assert_eq!(told(&quota.visit(at(40), 1, &visit(heard))), 4);
     // The quota was begun anew since.
     assert_eq!(told(&quota.visit(at(50), 1, &visit(1000))), 7);
@@ -284,7 +284,7 @@ fn what_was_heard_is_not_told_again() {
 #[test]
 fn without_a_rule_what_was_sent_is_kept_for_a_minute() {
     let mut quota = CommonQuota::default();
-    let nothing = Visit {
+    let nothing = QuotaReport {
         rule: None,
         ..sent(1)
     };

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use runner_scheduler::{Counts, LanePolicy, LaneStrategy, Time};
+use runner_scheduler::{LanePolicy, LaneStrategy, LimitMeasure, Time};
 
 use crate::simulator::client::{self, Way};
 use crate::simulator::plan::{Fault, LanePlan, Plan, ServerPlan, Sizes, Tenant, Twist, Whims};
@@ -145,9 +145,9 @@ fn plan() -> impl Strategy<Value = Plan> {
             Plan {
                 lanes: lanes.collect(),
                 limits: vec![
-                    (Counts::Requests(window), limits.0),
-                    (Counts::Tokens(window), 5000),
-                    (Counts::Concurrency, limits.1),
+                    (LimitMeasure::Requests(window), limits.0),
+                    (LimitMeasure::Tokens(window), 5000),
+                    (LimitMeasure::Concurrency, limits.1),
                 ],
                 parallel,
                 sizes: Sizes::Mixed {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Time};
+use runner_scheduler::{Class, LanePolicy, LaneStrategy, LimitMeasure, Time};
 
 use crate::simulator::client::{self, Ended, Run, Way};
 use crate::simulator::plan::{Fault, Plan, ServerPlan, Sizes, Tenant};
@@ -142,8 +142,8 @@ fn others_are_never_believed_to_take_everything() {
             output: 100,
         },
         limits: vec![
-            (Counts::Requests(Duration::from_secs(10)), 2),
-            (Counts::Concurrency, 1),
+            (LimitMeasure::Requests(Duration::from_secs(10)), 2),
+            (LimitMeasure::Concurrency, 1),
         ],
         ..Plan::one(server, 19, 1)
     };

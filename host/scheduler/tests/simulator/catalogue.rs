@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use runner_scheduler::{Counts, Time};
+use runner_scheduler::{LimitMeasure, Time};
 
 use super::gate::{Gate, Share};
 use super::plan::{Fault, Hangs, LanePlan, Plan, RulePlan, ServerPlan, Sizes, Tenant, Twist};
@@ -417,15 +417,15 @@ pub(crate) fn by_user() -> Vec<Scenario> {
         output: 200,
     };
     matching.limits = vec![
-        (Counts::Requests(window), 600),
-        (Counts::Tokens(window), 420_000),
-        (Counts::Concurrency, 64),
+        (LimitMeasure::Requests(window), 600),
+        (LimitMeasure::Tokens(window), 420_000),
+        (LimitMeasure::Concurrency, 64),
     ];
     matching.servers[0].charges_actual = true;
     matching.lanes = vec![lane(0, &[0, 1, 2])];
     let one = ServerPlan::declaring(Style::Silent, Ask::Nothing, &[log(600, Unit::Requests)]);
     let mut shared = Plan::one(one, 6000, 1500);
-    shared.limits = vec![(Counts::Requests(window), 600)];
+    shared.limits = vec![(LimitMeasure::Requests(window), 600)];
     shared.lanes = vec![lane(0, &[0]), lane(0, &[0])];
     let fair = Gate {
         fairness: Some(Share::tenths(990)),

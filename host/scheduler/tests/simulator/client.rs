@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_scheduler::{
-    Action, Class, Demand, End, Event, JobId, LaneId, Limit, LimitId, Next, Notice, Portion,
+    Action, Class, Demand, End, Event, JobId, LaneId, Limit, LimitId, NextStep, Notice, QuotaReply,
     Refusal, Scheduler, Time,
 };
 
@@ -90,7 +90,7 @@ enum Happening {
     Hears {
         lane: usize,
         asked: Time,
-        portion: Box<Portion>,
+        portion: Box<QuotaReply>,
     },
 }
 
@@ -421,7 +421,7 @@ impl Client {
             .finish(self.now, id, &End { class, hint, usage });
         self.watch.answered(index, job.lane, class, usage, next);
         self.listen();
-        if let Next::Again { .. } = next {
+        if let NextStep::Again { .. } = next {
             self.queues[job.lane].insert(index);
         } else {
             let ended = if class == Class::Ok {

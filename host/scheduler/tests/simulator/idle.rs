@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use runner_scheduler::{Dimension, Time, View, Wait, Why};
+use runner_scheduler::{Dimension, Time, View, Wait, WaitReason};
 
 use super::server::Charge;
 
@@ -88,10 +88,10 @@ impl Idle {
         let asked = matches!(
             view().wait,
             Some(Wait {
-                why: Why::Blocked { asked: true }
-                    | Why::Broken
-                    | Why::Backoff
-                    | Why::Declared { .. },
+                why: WaitReason::Blocked { asked: true }
+                    | WaitReason::Broken
+                    | WaitReason::Backoff
+                    | WaitReason::Declared { .. },
                 ..
             })
         );

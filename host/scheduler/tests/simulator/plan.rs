@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_scheduler::{Cost, Counts, LanePolicy, Time};
+use runner_scheduler::{LanePolicy, LimitMeasure, QuotaUse, Time};
 
 use super::busy::Busy;
 use super::quota::Shape;
@@ -130,7 +130,7 @@ pub(crate) struct Plan {
     pub(crate) servers: Vec<ServerPlan>,
     pub(crate) lanes: Vec<LanePlan>,
     /// Limits that the user declares to the scheduler.
-    pub(crate) limits: Vec<(Counts, u64)>,
+    pub(crate) limits: Vec<(LimitMeasure, u64)>,
     pub(crate) jobs: usize,
     /// `-j`: jobs that are begun and not ended.
     pub(crate) parallel: usize,
@@ -165,8 +165,8 @@ pub(crate) struct Job {
     pub(crate) late: Duration,
     /// It is never answered.
     pub(crate) hangs: bool,
-    pub(crate) estimate: Cost,
-    pub(crate) actual: Cost,
+    pub(crate) estimate: QuotaUse,
+    pub(crate) actual: QuotaUse,
     /// What its server charges for it.
     pub(crate) charge: Charge,
     /// After its offer.
@@ -342,7 +342,7 @@ fn drawn(random: &mut Random, per_mille: u64, within_secs: u64) -> Option<Durati
 
 impl Sizes {
     /// An estimate, and what is really used.
-    fn draw(self, random: &mut Random) -> (Cost, Cost) {
+    fn draw(self, random: &mut Random) -> (QuotaUse, QuotaUse) {
         let (input, output, used) = match self {
             Self::Equal { input, output } => (input, output, output),
             Self::Mixed { input, output } => {
@@ -351,7 +351,7 @@ impl Sizes {
                 (drawn.clamp(1, input * 10), output, used)
             }
         };
-        let cost = |output_tokens| Cost {
+        let cost = |output_tokens| QuotaUse {
             input_tokens: input,
             output_tokens,
         };

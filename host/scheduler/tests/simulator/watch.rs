@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use runner_scheduler::{Class, Cost, Counts, Event, JobId, Next, Notice, Time};
+use runner_scheduler::{Class, Event, JobId, LimitMeasure, NextStep, Notice, QuotaUse, Time};
 
 use super::plan::{Job, Plan};
 
@@ -73,7 +73,7 @@ pub(crate) struct Watch {
     now: Time,
     jobs: Vec<Record>,
     lanes: Vec<LaneBook>,
-    limits: Vec<(Counts, u64, VecDeque<Share>)>,
+    limits: Vec<(LimitMeasure, u64, VecDeque<Share>)>,
     /// Wake-ups at which nothing happened, since something did.
     idle_wakes: u32,
     queued: usize,
@@ -172,13 +172,13 @@ impl Watch {
         record.due = None;
     }
 
-    fn reserve(&mut self, limit: usize, job: usize, estimate: Cost) {
+    fn reserve(&mut self, limit: usize, job: usize, estimate: QuotaUse) {
         let (now, (counts, most, shares)) = (self.now, &mut self.limits[limit]);
         let most = *most;
         let (window, amount) = match counts {
-            Counts::Requests(window) => (Some(*window), 1),
-            Counts::Tokens(window) => (Some(*window), estimate.tokens()),
-            Counts::Concurrency => (None, 1),
+            LimitMeasure::Requests(window) => (Some(*window), 1),
+            LimitMeasure::Tokens(window) => (Some(*window), estimate.tokens()),
+            LimitMeasure::Concurrency => (None, 1),
         };
         if let Some(window) = window {
             while shares.front().is_some_and(|share| share.at + window <= now) {
@@ -197,7 +197,7 @@ impl Watch {
     }
 
     /// An attempt has left; `used` is what it really used, if that is known.
-    fn landed(&mut self, index: usize, lane: usize, used: Option<Cost>) {
+    fn landed(&mut self, index: usize, lane: usize, used: Option<QuotaUse>) {
         let place = self.jobs[index].place;
         self.holds(place == Place::Flying, || {
             format!("job {index} landed, but is {place:?}")
@@ -205,8 +205,8 @@ impl Watch {
         self.lanes[lane].in_flight -= 1;
         for (counts, _, shares) in &mut self.limits {
             match (counts, used) {
-                (Counts::Concurrency, _) => shares.retain(|share| share.job != index),
-                (Counts::Tokens(_), Some(used)) => {
+                (LimitMeasure::Concurrency, _) => shares.retain(|share| share.job != index),
+                (LimitMeasure::Tokens(_), Some(used)) => {
                     if let Some(share) = shares.iter_mut().rev().find(|share| share.job == index) {
                         share.amount = share.amount.min(used.tokens());
                     }
@@ -223,8 +223,8 @@ impl Watch {
         index: usize,
         lane: usize,
         class: Class,
-        used: Option<Cost>,
-        next: Next,
+        used: Option<QuotaUse>,
+        next: NextStep,
     ) {
         self.landed(index, lane, used);
         let (book, sent) = (&mut self.lanes[lane], self.jobs[index].sent);
@@ -237,8 +237,8 @@ impl Watch {
             _ => {}
         }
         match next {
-            Next::Return | Next::TooLong(_) => self.jobs[index].place = Place::Ended,
-            Next::Again { retry, not_before } => {
+            NextStep::Return | NextStep::TooLong(_) => self.jobs[index].place = Place::Ended,
+            NextStep::Again { retry, not_before } => {
                 let attempts = self.jobs[index].attempts;
                 self.holds(retry == attempts, || {
                     format!("retry {retry} of job {index} after {attempts} attempts")

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params_from_iter};
 
-use super::question::{From, Order, Question, Wanted};
+use super::question::{CaseFilter, Order, PageStart, Question};
 use crate::database::Purpose;
 use crate::error::StoreError;
 use crate::runs::Store;
@@ -26,9 +26,9 @@ impl Store {
     pub fn test_page(
         &self,
         id: &str,
-        wanted: &Wanted,
+        wanted: &CaseFilter,
         order: Order,
-        from: From,
+        from: PageStart,
         limit: usize,
     ) -> Result<TestPage, StoreError> {
         let (connection, run) = self.looking(id, wanted)?;
@@ -45,11 +45,11 @@ impl Store {
         let more = tests.len() > limit;
         tests.truncate(limit);
         let (earlier, later) = match from {
-            From::Start => (false, more),
-            From::After(..) => (true, more),
-            From::Before(..) => (more, true),
+            PageStart::Start => (false, more),
+            PageStart::After(..) => (true, more),
+            PageStart::Before(..) => (more, true),
         };
-        if matches!(from, From::Before(..)) {
+        if matches!(from, PageStart::Before(..)) {
             tests.reverse();
         }
         Ok(TestPage {
@@ -64,7 +64,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::test_page`].
-    pub fn count_tests(&self, id: &str, wanted: &Wanted) -> Result<(u64, u64), StoreError> {
+    pub fn count_tests(&self, id: &str, wanted: &CaseFilter) -> Result<(u64, u64), StoreError> {
         let (connection, run) = self.looking(id, wanted)?;
         let Question { sql, values } = Question::count(run, wanted);
         connection
@@ -76,7 +76,7 @@ impl Store {
     }
 
     /// A connection that has the lookup if it is needed, and the run's key.
-    fn looking(&self, id: &str, wanted: &Wanted) -> Result<(Connection, i64), StoreError> {
+    fn looking(&self, id: &str, wanted: &CaseFilter) -> Result<(Connection, i64), StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         let run = self.key(&connection, id)?;
         if wanted.needs_lookup() {

@@ -9,7 +9,7 @@ use crate::runs::Outcome;
 
 /// Bounds of a figure, both included; what is unknown is never within them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Between {
+pub struct FigureRange {
     /// Not less than this.
     pub least: Option<f64>,
     /// Not more than this.
@@ -18,17 +18,17 @@ pub struct Between {
 
 /// What a case must be like. Empty: every case is.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Wanted {
+pub struct CaseFilter {
     /// One of these; any if there is none.
     pub outcomes: Vec<Outcome>,
     /// In this column.
     pub column: Option<u32>,
     /// Its score.
-    pub score: Between,
+    pub score: FigureRange,
     /// Its latency in milliseconds.
-    pub latency_ms: Between,
+    pub latency_ms: FigureRange,
     /// Its cost in US dollars.
-    pub cost_usd: Between,
+    pub cost_usd: FigureRange,
     /// Another column of its test ended otherwise.
     pub verdicts_differ: bool,
     /// A person has said something of it.
@@ -40,14 +40,14 @@ pub struct Wanted {
     /// The kind of its error.
     pub error: Option<String>,
     /// A metric by its name, and its score.
-    pub metric: Option<(String, Between)>,
+    pub metric: Option<(String, FigureRange)>,
     /// A value of its metadata.
     pub metadata: Option<(String, String)>,
     /// Words that are in it; several in quotation marks stand beside each other.
     pub text: Option<String>,
 }
 
-impl Wanted {
+impl CaseFilter {
     /// Whether the rows alone can't say it.
     pub fn needs_lookup(&self) -> bool {
         self.answers_differ
@@ -97,7 +97,7 @@ pub enum Order {
 
 /// Where a page begins: a test, and its figure where tests are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum From {
+pub enum PageStart {
     /// The first test.
     #[default]
     Start,
@@ -136,18 +136,24 @@ impl Question {
 
     /// The page of tests of a run: number and figure of each, one more than `limit` if there are
     /// more; backwards for [`From::Before`].
-    pub(super) fn page(run: i64, wanted: &Wanted, order: Order, from: From, limit: usize) -> Self {
+    pub(super) fn page(
+        run: i64,
+        wanted: &CaseFilter,
+        order: Order,
+        from: PageStart,
+        limit: usize,
+    ) -> Self {
         let mut this = Self::of(run);
         let conditions = this.conditions(wanted);
-        let backwards = matches!(from, From::Before(..));
+        let backwards = matches!(from, PageStart::Before(..));
         let way = |falls: bool| if falls == backwards { "ASC" } else { "DESC" };
         let limit = limit as i64 + 1;
         let (rank, falls) = match order {
             Order::Plan => {
                 let (beyond, test) = match from {
-                    From::Start => (">", -1),
-                    From::After(_, test) => (">", i64::from(test)),
-                    From::Before(_, test) => ("<", i64::from(test)),
+                    PageStart::Start => (">", -1),
+                    PageStart::After(_, test) => (">", i64::from(test)),
+                    PageStart::Before(_, test) => ("<", i64::from(test)),
                 };
                 let (test, way) = (this.value(test), way(false));
                 this.sql = format!(
@@ -160,8 +166,8 @@ impl Question {
             Order::Rising(rank) => (format!("min({})", rank.column()), false),
         };
         let beyond = match from {
-            From::Start => String::new(),
-            From::After(figure, test) | From::Before(figure, test) => {
+            PageStart::Start => String::new(),
+            PageStart::After(figure, test) | PageStart::Before(figure, test) => {
                 let (figure, test) = (this.value(figure), this.value(i64::from(test)));
                 let [further, later] =
                     [falls != backwards, backwards].map(|smaller| if smaller { "<" } else { ">" });
@@ -180,7 +186,7 @@ impl Question {
     }
 
     /// How many tests and cases there are.
-    pub(super) fn count(run: i64, wanted: &Wanted) -> Self {
+    pub(super) fn count(run: i64, wanted: &CaseFilter) -> Self {
         let mut this = Self::of(run);
         let conditions = this.conditions(wanted);
         this.sql = format!(
@@ -197,7 +203,7 @@ impl Question {
         }
     }
 
-    fn conditions(&mut self, wanted: &Wanted) -> String {
+    fn conditions(&mut self, wanted: &CaseFilter) -> String {
         let mut all = Vec::new();
         if !wanted.outcomes.is_empty() {
             // The words are this crate's own.
@@ -226,7 +232,7 @@ impl Question {
         all.iter().flat_map(|it| ["AND ", it, " "]).collect()
     }
 
-    fn between(&mut self, name: &str, bounds: Between, all: &mut Vec<String>) {
+    fn between(&mut self, name: &str, bounds: FigureRange, all: &mut Vec<String>) {
         if let Some(least) = bounds.least {
             all.push(format!("{name} >= {}", self.value(least)));
         }
@@ -236,7 +242,7 @@ impl Question {
     }
 
     /// Adds what only the lookup knows.
-    fn looked_up(&mut self, wanted: &Wanted, all: &mut Vec<String>) {
+    fn looked_up(&mut self, wanted: &CaseFilter, all: &mut Vec<String>) {
         let mut among = |records: String| all.push(format!("record IN ({records})"));
         if let Some(error) = &wanted.error {
             let error = self.value(error.clone());

@@ -35,10 +35,10 @@ fn fresh() -> Fresh {
     fresh
 }
 
-fn found(fresh: &Fresh, wanted: &Wanted) -> Vec<u32> {
+fn found(fresh: &Fresh, wanted: &CaseFilter) -> Vec<u32> {
     let page = fresh
         .store
-        .test_page("run", wanted, Order::Plan, From::Start, 50);
+        .test_page("run", wanted, Order::Plan, PageStart::Start, 50);
     let tests: Vec<u32> = page.unwrap().tests.iter().map(|(_, test)| *test).collect();
     let (count, _) = fresh.store.count_tests("run", wanted).unwrap();
     assert_eq!(count, tests.len() as u64, "{wanted:?}");
@@ -93,9 +93,9 @@ fn catch_up(fresh: &Fresh) -> u64 {
 #[test]
 fn conditions_are_about_one_case_of_a_test() {
     let fresh = fresh();
-    let any = Wanted::default();
+    let any = CaseFilter::default();
     assert_eq!(found(&fresh, &any), (0..10).collect::<Vec<_>>());
-    let failed = Wanted {
+    let failed = CaseFilter {
         outcomes: vec![Outcome::Failed, Outcome::Error],
         ..any.clone()
     };
@@ -103,35 +103,35 @@ fn conditions_are_about_one_case_of_a_test() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 column: Some(0),
                 ..failed
             }
         ),
         [5]
     );
-    let slow = Between {
+    let slow = FigureRange {
         least: Some(108.0),
         most: None,
     };
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 latency_ms: slow,
                 ..any.clone()
             }
         ),
         [4, 7]
     );
-    let score = Between {
+    let score = FigureRange {
         least: Some(0.1),
         most: Some(0.9),
     };
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 score,
                 ..any.clone()
             }
@@ -141,7 +141,7 @@ fn conditions_are_about_one_case_of_a_test() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 verdicts_differ: true,
                 ..any
             }
@@ -153,7 +153,7 @@ fn conditions_are_about_one_case_of_a_test() {
 #[test]
 fn pages_follow_each_other_both_ways_in_every_order() {
     let fresh = fresh();
-    let any = Wanted::default();
+    let any = CaseFilter::default();
     for order in [
         Order::Plan,
         Order::Falling(Ranked::Latency),
@@ -164,9 +164,9 @@ fn pages_follow_each_other_both_ways_in_every_order() {
         let page = |from| fresh.store.test_page("run", &any, order, from, 3).unwrap();
         let all = fresh
             .store
-            .test_page("run", &any, order, From::Start, 50)
+            .test_page("run", &any, order, PageStart::Start, 50)
             .unwrap();
-        let (mut forth, mut from) = (Vec::new(), From::Start);
+        let (mut forth, mut from) = (Vec::new(), PageStart::Start);
         let mut pages = Vec::new();
         loop {
             let page = page(from);
@@ -174,7 +174,7 @@ fn pages_follow_each_other_both_ways_in_every_order() {
             forth.extend(page.tests.clone());
             pages.push(page.clone());
             let (figure, test) = *page.tests.last().unwrap();
-            from = From::After(figure, test);
+            from = PageStart::After(figure, test);
             if !page.later {
                 break;
             }
@@ -182,12 +182,12 @@ fn pages_follow_each_other_both_ways_in_every_order() {
         assert_eq!(forth, all.tests, "{order:?}");
         let (figure, test) = pages[2].tests[0];
         assert_eq!(
-            page(From::Before(figure, test)).tests,
+            page(PageStart::Before(figure, test)).tests,
             pages[1].tests,
             "{order:?}"
         );
         let (figure, test) = pages[1].tests[0];
-        let first = page(From::Before(figure, test));
+        let first = page(PageStart::Before(figure, test));
         assert_eq!(
             (first.tests, first.earlier),
             (pages[0].tests.clone(), false),
@@ -197,7 +197,7 @@ fn pages_follow_each_other_both_ways_in_every_order() {
     let falling = Order::Falling(Ranked::Latency);
     let page = fresh
         .store
-        .test_page("run", &any, falling, From::Start, 2)
+        .test_page("run", &any, falling, PageStart::Start, 2)
         .unwrap();
     assert_eq!(page.tests, [(109.0, 7), (108.0, 4)]);
 }
@@ -207,7 +207,7 @@ fn what_only_records_say_is_looked_up() {
     let fresh = fresh();
     assert_eq!(catch_up(&fresh), 20);
     assert_eq!(catch_up(&fresh), 0, "nothing is read twice");
-    let any = Wanted::default();
+    let any = CaseFilter::default();
     assert_eq!(found(&fresh, &text("kunde7")), [7]);
     assert_eq!(found(&fresh, &text("c++")), [3]);
     assert_eq!(found(&fresh, &text("c# kunde3")), []);
@@ -220,7 +220,7 @@ fn what_only_records_say_is_looked_up() {
     assert_eq!(found(&fresh, &text("' OR 1=1 --")), []);
     let metric = Some((
         "tone".to_owned(),
-        Between {
+        FigureRange {
             least: Some(0.75),
             most: None,
         },
@@ -228,7 +228,7 @@ fn what_only_records_say_is_looked_up() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 metric,
                 ..any.clone()
             }
@@ -239,7 +239,7 @@ fn what_only_records_say_is_looked_up() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 metadata,
                 ..any.clone()
             }
@@ -249,14 +249,17 @@ fn what_only_records_say_is_looked_up() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 answers_differ: true,
                 ..any.clone()
             }
         ),
         [2]
     );
-    assert_eq!(found(&fresh, &Wanted { flaky: true, ..any }), [2, 3, 4, 5]);
+    assert_eq!(
+        found(&fresh, &CaseFilter { flaky: true, ..any }),
+        [2, 3, 4, 5]
+    );
     assert_eq!(found(&fresh, &timed_out()), [5]);
 }
 
@@ -324,7 +327,7 @@ fn a_row_that_took_the_place_of_another_is_looked_up_anew() {
     writer.finish(crate::runs::samples::end()).unwrap();
     assert_eq!(catch_up(&fresh), 1);
     assert_eq!(found(&fresh, &text("kunde99")), [5]);
-    let both = Wanted {
+    let both = CaseFilter {
         column: Some(0),
         ..text("kunde5")
     };
@@ -332,17 +335,17 @@ fn a_row_that_took_the_place_of_another_is_looked_up_anew() {
     assert_eq!(found(&fresh, &timed_out()), [], "and so is its error");
 }
 
-fn text(text: &str) -> Wanted {
-    Wanted {
+fn text(text: &str) -> CaseFilter {
+    CaseFilter {
         text: Some(text.to_owned()),
-        ..Wanted::default()
+        ..CaseFilter::default()
     }
 }
 
-fn timed_out() -> Wanted {
-    Wanted {
+fn timed_out() -> CaseFilter {
+    CaseFilter {
         error: Some("timeout".to_owned()),
-        ..Wanted::default()
+        ..CaseFilter::default()
     }
 }
 
@@ -361,9 +364,9 @@ fn a_lookup_that_is_damaged_is_made_anew_and_goes_with_its_run() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 flaky: true,
-                ..Wanted::default()
+                ..CaseFilter::default()
             }
         ),
         [2, 3, 4, 5]
@@ -457,9 +460,9 @@ fn what_people_say_belongs_to_an_answer_and_goes_with_its_run() {
     assert_eq!(
         found(
             &fresh,
-            &Wanted {
+            &CaseFilter {
                 annotated: true,
-                ..Wanted::default()
+                ..CaseFilter::default()
             }
         ),
         [3]

@@ -48,7 +48,7 @@ FROM runs";
 const LATEST: &str = "latest";
 
 /// A run as its row says, before the rest of the world is asked.
-struct Found {
+struct RunEntry {
     key: i64,
     info: RunInfo,
     state: String,
@@ -238,10 +238,10 @@ impl Store {
         &self,
         connection: &Connection,
         columns: &str,
-        found: Found,
+        found: RunEntry,
         rows: Counting,
     ) -> Result<RunInfo, StoreError> {
-        let Found {
+        let RunEntry {
             key,
             mut info,
             state,
@@ -293,7 +293,7 @@ impl Store {
     }
 }
 
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunEntry> {
     let info = RunInfo {
         id: row.get(1)?,
         created_at_ms: row.get(2)?,
@@ -305,7 +305,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
         outcomes: OutcomeCounts::default(),
         cost_usd: None,
     };
-    Ok(Found {
+    Ok(RunEntry {
         key: row.get(0)?,
         info,
         state: row.get(4)?,

@@ -50,7 +50,7 @@ pub(super) fn page(
                 a rel="up" href={ (at) (address.at(address.page_of(test)).query()) "#cases" } { (name(&run)) }
                 " · " (when(run.created_at_ms)) " · " code { (line(id)) }
             }
-            (content(&Parts {
+            (content(&CaseParts {
                 columns: &columns,
                 row: &row,
                 record: &record,
@@ -63,7 +63,7 @@ pub(super) fn page(
 }
 
 /// A case, and what stands around it.
-pub(super) struct Parts<'a> {
+pub(super) struct CaseParts<'a> {
     pub(super) columns: &'a [Column],
     pub(super) row: &'a Row,
     pub(super) record: &'a Record,
@@ -80,8 +80,8 @@ fn heading(row: &Row) -> String {
 }
 
 /// What a page says of a case.
-pub(super) fn content(parts: &Parts<'_>) -> Markup {
-    let Parts { row, record, .. } = parts;
+pub(super) fn content(parts: &CaseParts<'_>) -> Markup {
+    let CaseParts { row, record, .. } = parts;
     let description = record.description().unwrap_or_default();
     html! {
         header.case {

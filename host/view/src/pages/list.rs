@@ -8,7 +8,7 @@ use runner_telling::{figures, visible};
 
 use super::{NAME_CHARS, bar, is_running, layout, line, name, state, tags, when};
 use crate::address::segment;
-use crate::left::{Asked, Left};
+use crate::left::{StoredSummary, ThresholdVerdict};
 use crate::request::{Fields, Reply};
 use crate::site::Site;
 
@@ -27,7 +27,7 @@ struct Listed {
     errors: u64,
     cost: Option<f64>,
     /// What was asked of it.
-    asked: Vec<Asked>,
+    asked: Vec<ThresholdVerdict>,
 }
 
 /// The list.
@@ -166,7 +166,7 @@ fn menu(run: &RunInfo, address: &str) -> Markup {
 
 /// A large run that ended is told by what it left.
 fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
-    let left = Left::of(site, &run)?;
+    let left = StoredSummary::of(site, &run)?;
     let number = |name: &str| left.summary[name].as_u64();
     let planned = site.planned(&run.id)?;
     if planned > MOST_CASES

@@ -20,13 +20,13 @@ use runner_telling::figures;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::case::{Parts, content};
+use super::case::{CaseParts, content};
 use super::run::{columns as of_columns, facts, matrix, over_time};
 use super::{MeanScore, block, keys, line, name};
 use crate::address::Address;
 use crate::assets::{REPORT, SCRIPT, STYLE};
 use crate::leads::Leads;
-use crate::left::Left;
+use crate::left::StoredSummary;
 use crate::links::links;
 use crate::record::Record;
 use crate::site::{Column, Site};
@@ -181,7 +181,7 @@ impl Page {
     fn head(&self, extras: &ReportExtras<'_>) -> Result<Markup, StoreError> {
         let (site, run, columns) = (&self.site, &self.run, &self.columns);
         let sums = site.sums(run)?;
-        let left = Left::of(site, run)?;
+        let left = StoredSummary::of(site, run)?;
         let note = site.store.run_note(&run.id)?;
         let shown: Vec<u32> = (0..columns.len() as u32).collect();
         Ok(html! {
@@ -247,7 +247,7 @@ impl Page {
         let name = self.names.get(column as usize);
         let cell = matrix::cell(&link, row, &record, name, said, &Address::default());
         let people = html! { @if let Some(said) = said { section aria-label="What people say" { h2 { "What people say" } (matrix::by_people(said)) } } };
-        let page = content(&Parts {
+        let page = content(&CaseParts {
             columns: &self.columns,
             row,
             record: &record,
@@ -282,7 +282,7 @@ impl Page {
 }
 
 /// The means of named metrics, and what the config works out.
-fn metrics(columns: &[Column], left: &Left, extras: &ReportExtras<'_>) -> Markup {
+fn metrics(columns: &[Column], left: &StoredSummary, extras: &ReportExtras<'_>) -> Markup {
     let derived = left.derived();
     let is_derived = |name: &str| derived.iter().flatten().any(|it| it.0 == name);
     let named = extras.metrics.iter().filter(|it| !is_derived(it.0));

@@ -11,7 +11,7 @@ use filters::Offered;
 
 use super::{NAME_CHARS, block, is_running, layout, line, name, not_understood, state, tags, when};
 use crate::address::{Address, segment};
-use crate::left::Left;
+use crate::left::StoredSummary;
 use crate::request::{Fields, Reply};
 use crate::site::{LookedUp, Site};
 use crate::sums::Sums;
@@ -82,7 +82,7 @@ fn head(
     Ok(html! {
         header.run {
             h1 { (name(run)) }
-            (facts(&Left::of(site, run)?, run, site.planned(&run.id)?, sums))
+            (facts(&StoredSummary::of(site, run)?, run, site.planned(&run.id)?, sums))
             nav.actions aria-label="This run" {
                 @if columns > 1 { a href={ "/compare?run=" (segment(&run.id)) } data-compare="" { "Compare columns" } }
                 @if let Some(before) = &before { a href={ "/compare?run=" (segment(before)) "&run=" (segment(&run.id)) } data-compare=[(columns < 2).then_some("")] { "Compare with the run before" } }
@@ -120,7 +120,12 @@ fn before(site: &Site, run: &RunInfo) -> Result<Option<String>, StoreError> {
 }
 
 /// How it stands, what it took, and whether it came to what was asked of it.
-pub(super) fn facts(left: &Left, run: &RunInfo, planned: u64, sums: Option<&Sums>) -> Markup {
+pub(super) fn facts(
+    left: &StoredSummary,
+    run: &RunInfo,
+    planned: u64,
+    sums: Option<&Sums>,
+) -> Markup {
     let took = left.duration().map(figures::duration);
     // While it goes on, what it costs grows beside its progress.
     let paid = sums.filter(|_| !is_running(run)).and_then(|it| it.all.cost);
@@ -172,7 +177,7 @@ fn growing(at: &str) -> Markup {
 /// How the lanes stand, where the script changes them while the run goes on; or how they stood.
 pub(super) fn over_time(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
     let moments = site.store.lane_moments(&run.id)?;
-    let charts = lanes::charts(&moments, &Left::of(site, run)?, is_running(run));
+    let charts = lanes::charts(&moments, &StoredSummary::of(site, run)?, is_running(run));
     Ok(html! {
         @if is_running(run) { section.over-time aria-label="Lanes over time" { h2 { "Lanes over time" } div #lanes { (charts) } } }
         @else if !moments.is_empty() {

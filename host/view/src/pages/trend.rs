@@ -104,7 +104,7 @@ fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64, u64), StoreError> {
     Ok((all, left_out, others))
 }
 
-fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
+fn names(columns: &[Column]) -> Vec<pairing::ColumnNames<'_>> {
     columns.iter().map(Column::names).collect()
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
-use runner_eval::state::{Bounds, Command, Ended, Input, Planned, RunState, StoreState};
+use runner_eval::state::{Bounds, Command, EndStatus, Input, QueuedCase, RunState, StoreState};
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, JobId, LanePolicy, Limit, Next,
-    Reading, Scheduler, Time,
+    Action, Class, Demand, Dimension, End, Hint, JobId, LanePolicy, Limit, LimitMeasure, NextStep,
+    QuotaUse, Reading, Scheduler, Time,
 };
 
 /// Cases start once, within their slots, and none after a reason to stop or while the store is
@@ -22,7 +22,7 @@ pub(super) fn state(input: &[u8]) -> String {
                 Some(id) if run.comparing.remove(&id) => Input::Compared(id),
                 Some(id) => Input::Ended {
                     id,
-                    how: [Ended::Answered(()), Ended::Done, Ended::Open][which % 3],
+                    how: [EndStatus::Answered(()), EndStatus::Done, EndStatus::Open][which % 3],
                     left: None,
                 },
                 None => Input::Wake,
@@ -107,13 +107,13 @@ impl CasesOfRun {
         self.out.iter().nth(place).copied()
     }
 
-    fn next(&mut self) -> Option<Planned<()>> {
+    fn next(&mut self) -> Option<QueuedCase<()>> {
         let id = CaseId {
             test_idx: self.came / 2,
             prompt_idx: self.came % 2,
         };
         self.came += 1;
-        (!self.exhausted).then_some(Planned {
+        (!self.exhausted).then_some(QueuedCase {
             id,
             share: id.prompt_idx,
             needs: None,
@@ -198,7 +198,7 @@ impl Jobs {
         let lanes = [(); 2].map(|()| machine.open(LanePolicy::default()));
         let limit = machine.declare(Limit {
             name: "limit".to_owned(),
-            counts: Counts::Concurrency,
+            counts: LimitMeasure::Concurrency,
             capacity: MOST as u64,
         });
         Self {
@@ -218,7 +218,7 @@ impl Jobs {
         match kind % 8 {
             0 | 1 => {
                 let demand = Demand {
-                    cost: Cost {
+                    cost: QuotaUse {
                         input_tokens: u64::from(one) << (two % 56),
                         output_tokens: u64::from(two),
                     },
@@ -287,12 +287,12 @@ impl Jobs {
         };
         let next = self.machine.finish(self.now, job, &end);
         self.out.remove(&job);
-        if let Next::Again { not_before, .. } = next {
+        if let NextStep::Again { not_before, .. } = next {
             assert!(not_before >= self.now);
             self.queued.insert(job);
         }
         self.said
-            .insert(format!("{class:?} {}", matches!(next, Next::Return)));
+            .insert(format!("{class:?} {}", matches!(next, NextStep::Return)));
     }
 
     fn obey(&mut self) {

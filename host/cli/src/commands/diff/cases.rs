@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// How a case ended, as far as it is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Ended {
+pub(super) struct CaseSummary {
     pub(super) test_idx: u32,
     pub(super) prompt_idx: u32,
     pub(super) outcome: Outcome,
@@ -33,7 +33,7 @@ pub(super) struct Ended {
     pub(super) is_repeat: bool,
 }
 
-impl Ended {
+impl CaseSummary {
     /// Of a record and the identity that the store has of it.
     pub(super) fn of(record: &CaseRecord, identity: Option<Digest>) -> Self {
         let response = record.response.as_ref();
@@ -125,8 +125,8 @@ impl Kind {
     }
 
     /// How two endings compare, of which one may be of repeats that went both ways.
-    pub(super) fn of(before: &Ended, after: &Ended, is_flaky: bool) -> Self {
-        let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
+    pub(super) fn of(before: &CaseSummary, after: &CaseSummary, is_flaky: bool) -> Self {
+        let passed = |ended: &CaseSummary| ended.outcome == Outcome::Passed;
         let are_open = are_open(before, after);
         match (passed(before), passed(after)) {
             (true, false) | (false, true) if !are_open && is_flaky => Self::Flaky,
@@ -141,7 +141,7 @@ impl Kind {
 }
 
 /// What is different about a case itself, rather than about its end.
-pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
+pub(super) fn causes(before: &CaseSummary, after: &CaseSummary) -> Vec<&'static str> {
     let mut causes = Vec::new();
     if before.prompt != after.prompt {
         causes.push("prompt");
@@ -165,14 +165,14 @@ pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
 struct Repeats(HashMap<u64, [bool; 2]>);
 
 impl Repeats {
-    fn add(&mut self, ended: &Ended) {
+    fn add(&mut self, ended: &CaseSummary) {
         if let Some(repeats) = ended.repeats.filter(|_| ended.outcome.has_verdict()) {
             let ways = self.0.entry(repeats).or_default();
             ways[usize::from(ended.outcome == Outcome::Passed)] = true;
         }
     }
 
-    fn are_flaky(&self, ended: &Ended) -> bool {
+    fn are_flaky(&self, ended: &CaseSummary) -> bool {
         let ways = ended.repeats.and_then(|it| self.0.get(&it));
         ways == Some(&[true; 2])
     }
@@ -183,7 +183,7 @@ impl Repeats {
 pub(super) struct Index {
     before: Repeats,
     after: Repeats,
-    cases: Vec<Option<Ended>>,
+    cases: Vec<Option<CaseSummary>>,
     /// What each of them is.
     keys: Vec<CaseKey>,
     /// What those of the later run are.
@@ -194,14 +194,14 @@ pub(super) struct Index {
 
 impl Index {
     /// Takes a case of the earlier run.
-    pub(super) fn add(&mut self, record: &CaseRecord, ended: Ended) {
+    pub(super) fn add(&mut self, record: &CaseRecord, ended: CaseSummary) {
         self.before.add(&ended);
         self.keys.push(key(record, record.prompt_idx));
         self.cases.push(Some(ended));
     }
 
     /// Takes in that the later run has such a case; `column` is the earlier run's.
-    pub(super) fn expect(&mut self, record: &CaseRecord, ended: &Ended, column: u32) {
+    pub(super) fn expect(&mut self, record: &CaseRecord, ended: &CaseSummary, column: u32) {
         self.after.add(ended);
         self.expected.push(key(record, column));
     }
@@ -218,19 +218,19 @@ impl Index {
     }
 
     /// Takes the partner of a case of the later run; `column` is the earlier run's.
-    pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<Ended> {
+    pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<CaseSummary> {
         let numbers = self.partners.get_mut(&key(record, column))?;
         self.cases[numbers.pop_front()?].take()
     }
 
     /// Whether the repeats of a case went both ways, in the earlier run or the later.
-    pub(super) fn is_flaky(&self, before: &Ended, after: &Ended) -> bool {
+    pub(super) fn is_flaky(&self, before: &CaseSummary, after: &CaseSummary) -> bool {
         self.before.are_flaky(before) || self.after.are_flaky(after)
     }
 
     /// The cases that are left, in index order.
-    pub(super) fn rest(self) -> Vec<Ended> {
-        let mut rest: Vec<Ended> = self.cases.into_iter().flatten().collect();
+    pub(super) fn rest(self) -> Vec<CaseSummary> {
+        let mut rest: Vec<CaseSummary> = self.cases.into_iter().flatten().collect();
         rest.sort_unstable_by_key(|ended| (ended.test_idx, ended.prompt_idx));
         rest
     }
@@ -247,7 +247,7 @@ fn key(record: &CaseRecord, column: u32) -> CaseKey {
 }
 
 /// Whether one of the two has no verdict to compare: it waits for a person, or was not carried out.
-pub(super) fn are_open(before: &Ended, after: &Ended) -> bool {
+pub(super) fn are_open(before: &CaseSummary, after: &CaseSummary) -> bool {
     !before.outcome.has_verdict() || !after.outcome.has_verdict()
 }
 
@@ -258,8 +258,8 @@ mod tests {
     use super::*;
     use crate::findings::tests::record;
 
-    fn ended(outcome: Outcome, output: &str) -> Ended {
-        Ended::of(&record(0, 0, outcome, output), None)
+    fn ended(outcome: Outcome, output: &str) -> CaseSummary {
+        CaseSummary::of(&record(0, 0, outcome, output), None)
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod tests {
         let repeat = |outcome, group: &str| {
             let mut record = record(0, 0, outcome, "a");
             record.repeat_group = Some(group.to_owned());
-            (Ended::of(&record, None), record)
+            (CaseSummary::of(&record, None), record)
         };
         let mut index = Index::default();
         for (outcome, group) in [(Passed, "a"), (Passed, "a"), (Passed, "b")] {
@@ -314,8 +314,8 @@ mod tests {
         let mut twin = record(0, 0, Outcome::Passed, "b");
         twin.test_idx = 5;
         for record in [record(0, 0, Outcome::Passed, "a"), twin.clone()] {
-            index.add(&record, Ended::of(&record, None));
-            index.expect(&record, &Ended::of(&record, None), 0);
+            index.add(&record, CaseSummary::of(&record, None));
+            index.expect(&record, &CaseSummary::of(&record, None), 0);
         }
         index.ready();
         let first = index.claim(&twin, 0).expect("equal");
@@ -343,7 +343,7 @@ mod tests {
         let mut after = before.clone();
         after.prompt.raw.push('!');
         after.test_case["assert"] = json!([{ "type": "equals" }]);
-        let of = |record: &CaseRecord| Ended::of(record, Some(Digest::new([1; 32])));
+        let of = |record: &CaseRecord| CaseSummary::of(record, Some(Digest::new([1; 32])));
         assert_eq!(causes(&of(&before), &of(&after)), ["prompt", "grader"]);
         let mut other = of(&before);
         other.identity = Some(Digest::new([2; 32]));

@@ -108,12 +108,12 @@ fn regressed(totals: &Totals) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sums::Sums;
+    use super::super::sums::PairTotals;
     use super::*;
 
     fn totals(columns: &[(u64, u64)]) -> Totals {
         let sums = |(worse, both): &(u64, u64)| {
-            let mut sums = Sums::default();
+            let mut sums = PairTotals::default();
             (sums.pairs.worse, sums.pairs.both) = (*worse, *both);
             sums.cases = worse + both;
             sums

@@ -6,7 +6,7 @@ use indexmap::IndexSet;
 use runner_eval::record::CaseRecord;
 use serde_json::{Map, Value, json};
 
-use super::cases::Ended;
+use super::cases::CaseSummary;
 
 /// Metrics that are compared, the first that are seen.
 const MOST: usize = 100;
@@ -35,7 +35,7 @@ impl Metrics {
     }
 
     /// Takes a case of the later run with its partner.
-    pub(super) fn add(&mut self, before: &Ended, record: &CaseRecord) {
+    pub(super) fn add(&mut self, before: &CaseSummary, record: &CaseRecord) {
         let Some(was) = self.before.remove(&(before.test_idx, before.prompt_idx)) else {
             return;
         };
@@ -106,7 +106,10 @@ mod tests {
             metrics.note(&record);
         }
         for record in [scored(0, 1.0), broken] {
-            metrics.add(&Ended::of(&scored(record.test_idx, 0.5), None), &record);
+            metrics.add(
+                &CaseSummary::of(&scored(record.test_idx, 0.5), None),
+                &record,
+            );
         }
         let told: Vec<_> = metrics.of(0).collect();
         assert_eq!(told, [("tone", 1, [0.5, 1.0])]);

@@ -10,11 +10,11 @@ use runner_view::significance::Pairs;
 use runner_view::significance::rate::PassRate;
 use serde_json::{Value, json};
 
-use super::cases::{Ended, are_open};
+use super::cases::{CaseSummary, are_open};
 
 /// Sums over the cases of one pair of columns that are in both runs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sums {
+pub(super) struct PairTotals {
     /// How many they are.
     pub(super) cases: u64,
     /// How they ended before and after, but for those without a verdict.
@@ -35,9 +35,9 @@ pub(super) struct Sums {
     answered: u64,
 }
 
-impl Sums {
-    pub(super) fn add(&mut self, before: &Ended, after: &Ended) {
-        let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
+impl PairTotals {
+    pub(super) fn add(&mut self, before: &CaseSummary, after: &CaseSummary) {
+        let passed = |ended: &CaseSummary| ended.outcome == Outcome::Passed;
         let [was, is] = [passed(before), passed(after)];
         self.cases += 1;
         self.cached += u64::from(before.is_cached || after.is_cached);
@@ -140,9 +140,9 @@ mod tests {
         let ended = |outcome, group: Option<&str>| {
             let mut record = record(0, 0, outcome, "a");
             record.repeat_group = group.map(str::to_owned);
-            Ended::of(&record, None)
+            CaseSummary::of(&record, None)
         };
-        let mut sums = Sums::default();
+        let mut sums = PairTotals::default();
         for (was, is, group) in [
             (Passed, Failed, Some("a")),
             (Passed, Passed, Some("a")),
@@ -169,9 +169,9 @@ mod tests {
         let ended = |cost| {
             let mut record = record(0, 0, Outcome::Passed, "a");
             record.cost = cost;
-            Ended::of(&record, None)
+            CaseSummary::of(&record, None)
         };
-        let mut sums = Sums::default();
+        let mut sums = PairTotals::default();
         for (was, is) in [(Some(1.0), Some(1.5)), (Some(2.0), None), (None, Some(4.0))] {
             sums.add(&ended(was), &ended(is));
         }
@@ -184,9 +184,9 @@ mod tests {
             let mut record = record(0, 0, Outcome::Passed, "a");
             record.latency_ms = latency_ms;
             record.response.as_mut().expect("an answer").cached = cached;
-            Ended::of(&record, None)
+            CaseSummary::of(&record, None)
         };
-        let mut sums = Sums::default();
+        let mut sums = PairTotals::default();
         sums.add(&ended(500, false), &ended(300, false));
         sums.add(&ended(500, false), &ended(9000, true));
         sums.add(&ended(9000, true), &ended(100, false));

@@ -7,8 +7,8 @@ use runner_eval::record::CaseRecord;
 use runner_view::changes::{Change, Changes, MOST_CHANGES};
 use serde_json::Value;
 
-use super::cases::{Ended, Kind};
-use super::sums::Sums;
+use super::cases::{CaseSummary, Kind};
+use super::sums::PairTotals;
 use super::{Compared, Comparison, Totals, words};
 use crate::figures;
 use crate::findings::{about, reasons, text_of};
@@ -126,7 +126,7 @@ fn cases(lines: &[(Kind, u64, Vec<String>)], are_none: bool) -> String {
 
 /// What was answered before and after, as far as it is different; nothing where it is the same.
 fn answers(comparison: &Comparison<'_>, case: &Compared<'_>) -> anyhow::Result<String> {
-    let Ended {
+    let CaseSummary {
         test_idx,
         prompt_idx,
         ..
@@ -311,7 +311,7 @@ fn metrics(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
 
 /// How many cases have no verdict to compare, and how many no latency.
 fn left_out(totals: &Totals) -> String {
-    let sum = |of: fn(&Sums) -> u64| totals.columns.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&PairTotals) -> u64| totals.columns.iter().map(of).sum::<u64>();
     let mut text = String::new();
     if let open @ 1.. = sum(|it| it.open) {
         let (open, are) = match open {

@@ -9,16 +9,16 @@ use runner_eval::trust::Need;
 use runner_gateway::Exchanges;
 use serde_json::{Value, json};
 
-use super::super::{Setting, shown_plan};
+use super::super::{CommandContext, shown_plan};
 use super::expected::expected;
 use super::planned::{
-    Means, Planned, Unplanned, agreed_plan, consent, consented, masker, plan, request,
+    PlanOptions, Planned, Unplanned, agreed_plan, consent, consented, masker, plan, request,
 };
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, overrides, runtime};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, Lock, TrustFlags};
-use crate::consent::{Asking, Consent, How, More, Purpose, Unseen, told};
+use crate::consent::{Asking, Consent, ConsentMode, LaterRequests, Purpose, Unseen, told};
 use crate::excerpt::Excerpts;
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
@@ -32,7 +32,10 @@ use crate::visible;
 ///
 /// # Errors
 /// Why such a run would be refused.
-pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<Value, Failure> {
+pub(in crate::commands) fn check(
+    arguments: &Eval,
+    setting: &CommandContext,
+) -> Result<Value, Failure> {
     Policy::from_environment(&setting.environment)?;
     let persistence = arguments.persistence.persistence(&setting.cwd)?;
     let session = Session::new(arguments, &Beginning::New, setting)?;
@@ -65,7 +68,7 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
 pub(in crate::commands) fn agree(
     arguments: &Inputs,
     is_agreed: bool,
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<u8, Failure> {
     let request = requested(arguments, setting)?;
     let folders = request.folders();
@@ -73,21 +76,21 @@ pub(in crate::commands) fn agree(
     // What was said about one run is not what is remembered.
     consent.unseen = Unseen::default();
     match (is_agreed, setting.terminal.can_ask) {
-        (true, _) => consent.how = How::Yes,
+        (true, _) => consent.how = ConsentMode::Yes,
         (false, true) => {}
         (false, false) => consent.command = consent.command.without_question(),
     }
     let runtime = runtime()?;
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let means = Means::to_look(&arguments.plugin, false);
+    let means = PlanOptions::to_look(&arguments.plugin, false);
     let planned = agreed_plan(request, means, setting, &consent, &mut known);
     let settled = planned.and_then(|planned| {
         let what = planned.preparation(setting, &known.agreements, false);
         consent.settle(what, known, (&runtime, &excerpts))
     });
     let settled = settled.inspect_err(|_| consent.tell_said())?;
-    stdout::print(&told(settled.needs(), &[], More::Nothing))?;
+    stdout::print(&told(settled.needs(), &[], LaterRequests::Nothing))?;
     Ok(SUCCESS)
 }
 
@@ -95,10 +98,13 @@ pub(in crate::commands) fn agree(
 ///
 /// # Errors
 /// Why such a run would be refused for other reasons.
-pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
+pub(in crate::commands) fn show(
+    arguments: &Inputs,
+    setting: &CommandContext,
+) -> Result<u8, Failure> {
     let mut request = requested(arguments, setting)?;
     request.agreements.agreed = setting.remembered.of(&request.folders())?;
-    let means = Means::to_look(&arguments.plugin, false);
+    let means = PlanOptions::to_look(&arguments.plugin, false);
     unasked(&request, means, setting, |_| Ok(String::new()))
 }
 
@@ -106,7 +112,7 @@ pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result
 ///
 /// # Errors
 /// Why such a run would be refused for other reasons.
-pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn dry_run(arguments: &Eval, setting: &CommandContext) -> Result<u8, Failure> {
     let session = Session::new(arguments, &Beginning::New, setting)?;
     let eval = &session.eval;
     let files_read = FilesRead::default();
@@ -117,9 +123,9 @@ pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure
     let consent = consent(&eval.trust, command, Purpose::Look, setting, &folders)?;
     request.agreements = consent.known().agreements;
     request.agreements.agreed = setting.remembered.of(&folders)?;
-    let means = Means {
+    let means = PlanOptions {
         remembers: !eval.persistence.no_cache,
-        ..Means::to_look(&eval.inputs.plugin, false)
+        ..PlanOptions::to_look(&eval.inputs.plugin, false)
     };
     unasked(&request, means, setting, |planned| {
         planned.hold(eval.trust.locked, setting)?;
@@ -130,8 +136,8 @@ pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure
 /// Prints what a run would need, behind what `about` says of it.
 fn unasked(
     request: &LoadRequest,
-    means: Means<'_>,
-    setting: &Setting,
+    means: PlanOptions<'_>,
+    setting: &CommandContext,
     about: impl FnOnce(&Planned) -> Result<String, Failure>,
 ) -> Result<u8, Failure> {
     let planned = match plan(request, means, setting) {
@@ -139,7 +145,7 @@ fn unasked(
         Err(Unplanned::Refused(failure)) => return Err(failure),
         Err(Unplanned::NotAgreed(requests)) => {
             let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
-            stdout::print(&told(&[], &open, More::Follows))?;
+            stdout::print(&told(&[], &open, LaterRequests::Follows))?;
             return Ok(USAGE);
         }
     };
@@ -153,7 +159,7 @@ fn unasked(
         Ok(settled) => (settled.needs().to_vec(), Vec::new()),
         Err(unsettled) => (unsettled.prepared.needs(), unsettled.open),
     };
-    stdout::print(&told(&needs, &open, More::Nothing))?;
+    stdout::print(&told(&needs, &open, LaterRequests::Nothing))?;
     Ok(if open.is_empty() { SUCCESS } else { USAGE })
 }
 
@@ -161,7 +167,7 @@ fn unasked(
 ///
 /// # Errors
 /// When the config or one of them can't be used.
-pub(in crate::commands) fn lock(arguments: &Lock, setting: &Setting) -> Result<u8, Failure> {
+pub(in crate::commands) fn lock(arguments: &Lock, setting: &CommandContext) -> Result<u8, Failure> {
     let Lock {
         inputs: arguments,
         json,
@@ -169,7 +175,10 @@ pub(in crate::commands) fn lock(arguments: &Lock, setting: &Setting) -> Result<u
     let request = requested(arguments, setting)?;
     let folders = request.folders();
     let consent = looked_at(arguments, setting, &folders)?;
-    let (means, mut known) = (Means::to_look(&arguments.plugin, true), consent.known());
+    let (means, mut known) = (
+        PlanOptions::to_look(&arguments.plugin, true),
+        consent.known(),
+    );
     let planned = agreed_plan(request, means, setting, &consent, &mut known)?;
     let file = planned.lock.write(&planned.plugins)?;
     let shown = file.display().to_string();
@@ -181,7 +190,7 @@ pub(in crate::commands) fn lock(arguments: &Lock, setting: &Setting) -> Result<u
 /// How the person is asked where nothing is run.
 fn looked_at<'a>(
     arguments: &Inputs,
-    setting: &'a Setting,
+    setting: &'a CommandContext,
     folders: &'a BTreeSet<PathBuf>,
 ) -> Result<Consent<'a>, Failure> {
     let command = Asking::of(arguments, &setting.cwd, setting);
@@ -190,7 +199,7 @@ fn looked_at<'a>(
 }
 
 /// The config of flags that say what is read, where nothing is run.
-fn requested(arguments: &Inputs, setting: &Setting) -> Result<LoadRequest, Failure> {
+fn requested(arguments: &Inputs, setting: &CommandContext) -> Result<LoadRequest, Failure> {
     let files_read = FilesRead::default();
     let overrides = inputs(arguments, setting, &files_read)?;
     let cwd = &setting.cwd;

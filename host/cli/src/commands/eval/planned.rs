@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 
 use runner_config::plan::{OutputPath, Plan, RunOptions};
 use runner_config::{
-    Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
+    Config, FilesRead, Interpreters, LoadError, LoadRequest, Overrides, TextOrigin, TrustRequest,
     Warning,
 };
 use runner_eval::plugins::{BindError, PluginError, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
-use runner_eval::{Ahead, Fetching, Preparation, Settled, prepare};
+use runner_eval::{Fetching, Preparation, ScriptRunner, SettledRun, prepare};
 use runner_gateway::{Masker, Secret};
 use tokio::runtime::Runtime;
 
-use super::super::Setting;
+use super::super::CommandContext;
 use super::super::built;
 use super::session::Session;
 use super::{overrides, runtime, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
 use crate::bundle;
-use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
+use crate::consent::{Asking, Consent, ConsentMode, KnownAgreements, Purpose, Unseen};
 use crate::excerpt::{Excerpts, Remark};
 use crate::failure::Failure;
 use crate::lock::{self, Holding};
@@ -40,7 +40,7 @@ pub(super) struct Planned {
 
 /// What a plan is made with besides its config.
 #[derive(Clone, Copy)]
-pub(super) struct Means<'a> {
+pub(super) struct PlanOptions<'a> {
     /// Components that the person named.
     pub(super) plugins: &'a [PathBuf],
     /// No provider will be asked.
@@ -59,7 +59,7 @@ pub(super) enum Unplanned {
 }
 
 /// Something to say of a config that is no problem.
-enum Said {
+enum ConfigMessage {
     Warning(String),
     /// What code of the config wrote to its console.
     Line(String),
@@ -68,7 +68,7 @@ enum Said {
 
 impl Planned {
     /// Holds the components to what runner.lock says of them.
-    pub(super) fn hold(&self, locked: bool, setting: &Setting) -> Result<(), Failure> {
+    pub(super) fn hold(&self, locked: bool, setting: &CommandContext) -> Result<(), Failure> {
         let holding = match (locked, setting.terminal.ci) {
             (true, _) => Holding::Refuse,
             (false, true) => Holding::RefuseWhereLocked,
@@ -85,7 +85,7 @@ impl Planned {
     /// What a run of it is prepared from.
     pub(super) fn preparation(
         self,
-        setting: &Setting,
+        setting: &CommandContext,
         agreements: &Agreements,
         offline: bool,
     ) -> Preparation {
@@ -99,7 +99,7 @@ impl Planned {
     }
 }
 
-impl<'a> Means<'a> {
+impl<'a> PlanOptions<'a> {
     /// To look at a plan, or to prepare it for components alone, where no provider is asked.
     pub(super) fn to_look(plugins: &'a [PathBuf], is_offline: bool) -> Self {
         Self {
@@ -110,7 +110,7 @@ impl<'a> Means<'a> {
         }
     }
 
-    fn fetching(self, setting: &'a Setting) -> Fetching<'a> {
+    fn fetching(self, setting: &'a CommandContext) -> Fetching<'a> {
         let open = || super::super::cache::open(setting).map_err(|failure| failure.message());
         Fetching {
             is_allowed: self.fetches,
@@ -121,7 +121,7 @@ impl<'a> Means<'a> {
 
 impl Asking {
     /// The command that asks for what a run of these flags needs; `cwd` is where its config is.
-    pub(super) fn of(inputs: &Inputs, cwd: &Path, setting: &Setting) -> Self {
+    pub(super) fn of(inputs: &Inputs, cwd: &Path, setting: &CommandContext) -> Self {
         let mut words = inputs.words();
         if inputs.config.is_empty() && cwd != setting.cwd {
             words.paths("-c", [&cwd]);
@@ -135,17 +135,17 @@ impl Asking {
 /// answered.
 pub(super) fn consented(
     session: &Session,
-    setting: &Setting,
+    setting: &CommandContext,
     files_read: &FilesRead,
     runtime: &Runtime,
     offline: bool,
     purpose: Purpose,
-) -> Result<Settled, Failure> {
+) -> Result<SettledRun, Failure> {
     let eval = &session.eval;
     setting.tell_slips();
     // Known from the arguments alone, so said before anything is read.
     for path in &eval.output {
-        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
+        Output::at(OutputPath::new(path.clone(), TextOrigin::Person))?;
     }
     let overrides = overrides(eval, setting, files_read)?;
     let request = request(&eval.inputs, &session.cwd, overrides, setting, files_read);
@@ -154,7 +154,7 @@ pub(super) fn consented(
     let consent = consent(&eval.trust, command, purpose, setting, &folders)?;
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let means = Means {
+    let means = PlanOptions {
         plugins: &eval.inputs.plugin,
         is_offline: offline,
         fetches: !offline,
@@ -171,7 +171,7 @@ pub(super) fn consent<'a>(
     flags: &TrustFlags,
     command: Asking,
     purpose: Purpose,
-    setting: &'a Setting,
+    setting: &'a CommandContext,
     folders: &'a BTreeSet<PathBuf>,
 ) -> Result<Consent<'a>, Failure> {
     Ok(Consent {
@@ -179,9 +179,9 @@ pub(super) fn consent<'a>(
         folders,
         remembered: setting.remembered.clone(),
         how: if setting.terminal.can_ask {
-            How::Question
+            ConsentMode::Question
         } else {
-            How::Nobody
+            ConsentMode::Nobody
         },
         command,
         purpose,
@@ -195,7 +195,7 @@ pub(super) fn request(
     arguments: &Inputs,
     cwd: &Path,
     overrides: Overrides,
-    setting: &Setting,
+    setting: &CommandContext,
     files_read: &FilesRead,
 ) -> LoadRequest {
     LoadRequest {
@@ -213,10 +213,10 @@ pub(super) fn request(
 /// Who is offline sends nothing.
 pub(super) fn agreed_plan(
     mut request: LoadRequest,
-    means: Means<'_>,
-    setting: &Setting,
+    means: PlanOptions<'_>,
+    setting: &CommandContext,
     consent: &Consent<'_>,
-    known: &mut Known,
+    known: &mut KnownAgreements,
 ) -> Result<Planned, Failure> {
     loop {
         request.agreements = known.agreements.clone();
@@ -232,8 +232,8 @@ pub(super) fn agreed_plan(
 /// them is told, unless something has to be agreed to first: then all of it is read once more.
 pub(super) fn plan(
     request: &LoadRequest,
-    means: Means<'_>,
-    setting: &Setting,
+    means: PlanOptions<'_>,
+    setting: &CommandContext,
 ) -> Result<Planned, Unplanned> {
     let said = RefCell::new(Vec::new());
     // Code of the config may have said what it was given.
@@ -249,16 +249,16 @@ pub(super) fn plan(
 
 fn tried(
     request: &LoadRequest,
-    means: Means<'_>,
-    setting: &Setting,
-    said: &RefCell<Vec<Said>>,
+    means: PlanOptions<'_>,
+    setting: &CommandContext,
+    said: &RefCell<Vec<ConfigMessage>>,
     masker: &Masker,
 ) -> Result<Planned, Unplanned> {
     let excerpts = Excerpts::of(request, masker, setting.terminal.width);
     let unread = |error| unloaded(error, &excerpts, said, masker);
     let write = |line: &str| {
         if setting.verbose {
-            said.borrow_mut().push(Said::Line(line.to_owned()));
+            said.borrow_mut().push(ConfigMessage::Line(line.to_owned()));
         }
     };
     let (config, warnings) = loaded(request, setting, &write)?.map_err(unread)?;
@@ -281,7 +281,7 @@ fn tried(
     warn(said, warnings);
     let drafted = config.draft_with(
         &plugins.catalog(),
-        &Ahead::new(
+        &ScriptRunner::new(
             &plugins,
             &sandbox,
             &request.env,
@@ -306,7 +306,7 @@ fn tried(
         return Err(wrong(&excerpts.told(remarks), masker));
     }
     let narrowings = plan.narrowings.iter();
-    let notes = narrowings.map(|narrowing| Said::Note(narrowing.to_string()));
+    let notes = narrowings.map(|narrowing| ConfigMessage::Note(narrowing.to_string()));
     said.borrow_mut().extend(notes);
     let plugins = plugins.map_err(refused)?;
     warn(said, plugins.slips(&plan));
@@ -321,7 +321,7 @@ fn tried(
 fn unloaded(
     error: LoadError,
     excerpts: &Excerpts,
-    said: &RefCell<Vec<Said>>,
+    said: &RefCell<Vec<ConfigMessage>>,
     masker: &Masker,
 ) -> Unplanned {
     match error {
@@ -360,7 +360,7 @@ fn wrong(problems: &[String], masker: &Masker) -> Unplanned {
 /// own are not known before.
 fn loaded(
     request: &LoadRequest,
-    setting: &Setting,
+    setting: &CommandContext,
     write: &dyn Fn(&str),
 ) -> Result<Result<(Config, Vec<Warning>), LoadError>, Failure> {
     if !request.has_programs() {
@@ -376,7 +376,7 @@ fn loaded(
     let interpreters = Interpreters {
         catalog: &plugins.catalog(),
         // A config that is a program gives data: it names data sets, and they are fetched afterwards.
-        scripts: &Ahead::new(&plugins, &sandbox, &request.env, Fetching::default(), write),
+        scripts: &ScriptRunner::new(&plugins, &sandbox, &request.env, Fetching::default(), write),
     };
     Ok(runner_config::load_with(request, interpreters))
 }
@@ -387,7 +387,7 @@ impl From<Failure> for Unplanned {
     }
 }
 
-impl Said {
+impl ConfigMessage {
     fn tell(&self, talk: &Talk, masker: &Masker) {
         match self {
             Self::Warning(text) => talk.warning(&masker.mask(text)),
@@ -402,7 +402,7 @@ impl Said {
 }
 
 /// Hides the secrets of the person's environment.
-pub(super) fn masker(setting: &Setting) -> Masker {
+pub(super) fn masker(setting: &CommandContext) -> Masker {
     let env = setting.environment.map().iter();
     let secrets = env.filter(|(name, _)| runner_config::is_secret_variable(name));
     let secrets: Vec<Secret> = secrets.map(|(_, value)| Secret::new(value)).collect();
@@ -416,13 +416,13 @@ fn masker_of(config: &Config, masker: &Masker) -> Masker {
     Masker::union([masker, &Masker::new(&written)])
 }
 
-fn warn(said: &RefCell<Vec<Said>>, warnings: impl IntoIterator<Item: ToString>) {
-    let warnings = told(warnings).into_iter().map(Said::Warning);
+fn warn(said: &RefCell<Vec<ConfigMessage>>, warnings: impl IntoIterator<Item: ToString>) {
+    let warnings = told(warnings).into_iter().map(ConfigMessage::Warning);
     said.borrow_mut().extend(warnings);
 }
 
 /// What is said where the system allows fewer files than the cases asked for would need.
-fn too_few_files(setting: &Setting, options: &RunOptions) -> Option<String> {
+fn too_few_files(setting: &CommandContext, options: &RunOptions) -> Option<String> {
     let files = setting.files?;
     let asked = usize::try_from(options.asked_concurrency?).ok()?;
     (options.max_concurrency < asked).then(|| {
@@ -441,7 +441,7 @@ fn sources(
     config: &Config,
     files_read: &FilesRead,
     flags: &[PathBuf],
-    setting: &Setting,
+    setting: &CommandContext,
 ) -> Result<PluginSources, Failure> {
     let components = config.plugins.iter().map(|plugin| &plugin.source);
     let components = components.filter(|source| !source.as_os_str().is_empty());

@@ -8,12 +8,12 @@
 
 use std::path::{Path, PathBuf};
 
-use runner_eval::beginning::{Again, Beginning, Which};
+use runner_eval::beginning::{Beginning, ResumeRequest, ResumeScope};
 use runner_store::{Outcome, RunInfo, RunState, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::super::Setting;
+use super::super::CommandContext;
 use crate::arguments::{self, Beginning as Asked, Eval, NEWEST};
 use crate::failure::Failure;
 use crate::stored;
@@ -54,11 +54,15 @@ impl Session {
     ///
     /// # Errors
     /// When the run to go on with is not there, or lacks what has to be given again.
-    pub(super) fn new(flags: &Eval, asked: &Asked, setting: &Setting) -> Result<Self, Failure> {
+    pub(super) fn new(
+        flags: &Eval,
+        asked: &Asked,
+        setting: &CommandContext,
+    ) -> Result<Self, Failure> {
         let (wanted, which) = match asked {
             Asked::New => return Self::first(flags.clone(), setting),
-            Asked::Resume(wanted) => (wanted, Which::Rest),
-            Asked::RetryErrors(wanted) => (wanted, Which::Errors),
+            Asked::Resume(wanted) => (wanted, ResumeScope::Rest),
+            Asked::RetryErrors(wanted) => (wanted, ResumeScope::Errors),
         };
         let Some(store) = setting.existing_store()? else {
             return Err(stored::unfound(StoreError::NoRuns));
@@ -86,7 +90,7 @@ impl Session {
         Ok(Self {
             eval: before.map_or(eval.clone(), |before| eval.over(before)),
             cwd,
-            beginning: Beginning::Again(Again {
+            beginning: Beginning::Again(ResumeRequest {
                 run_id: info.id,
                 which,
                 force: flags.persistence.force,
@@ -95,7 +99,7 @@ impl Session {
         })
     }
 
-    fn first(flags: Eval, setting: &Setting) -> Result<Self, Failure> {
+    fn first(flags: Eval, setting: &CommandContext) -> Result<Self, Failure> {
         let (invocation, eval) = typed(flags, setting)?;
         Ok(Self {
             eval,
@@ -107,7 +111,7 @@ impl Session {
 }
 
 /// This process's command line, and its flags with what chance and time would change settled.
-fn typed(mut flags: Eval, setting: &Setting) -> Result<(Invocation, Eval), Failure> {
+fn typed(mut flags: Eval, setting: &CommandContext) -> Result<(Invocation, Eval), Failure> {
     if let Some(name) = flags.inputs.filtering.former_name()
         && name == NEWEST
         && let Some(store) = setting.existing_store()?
@@ -163,8 +167,8 @@ fn is_imported(store: &Store, run: &RunInfo) -> bool {
 }
 
 /// Finds the run that is meant; the newest is the newest that can go on.
-fn find(store: &Store, wanted: &str, which: Which) -> Result<RunInfo, Failure> {
-    if wanted != NEWEST || which == Which::Errors {
+fn find(store: &Store, wanted: &str, which: ResumeScope) -> Result<RunInfo, Failure> {
+    if wanted != NEWEST || which == ResumeScope::Errors {
         return store.find_run(wanted).map_err(stored::unfound);
     }
     let runs = store.runs(usize::MAX).map_err(stored::unfound)?;

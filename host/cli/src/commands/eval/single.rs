@@ -9,22 +9,22 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use runner_config::{FilesRead, Given, LoadRequest, MadeConfig, Overrides, TrustSubject};
+use runner_config::{FilesRead, KeyOverrides, LoadRequest, MadeConfig, Overrides, TrustSubject};
 use runner_eval::beginning::Beginning;
 use runner_eval::event::{Consumer, Event, LogLine};
 use runner_eval::plugins::BindError;
 use runner_eval::record::CaseRecord;
 use runner_eval::run::Interrupts;
 use runner_eval::trust::{Agreements, Level, Need};
-use runner_eval::{CalledPlugin, RunRequest, Settled, prepare};
+use runner_eval::{CalledPlugin, RunRequest, SettledRun, prepare};
 use runner_gateway::Exchanges;
 use runner_store::{OpenOptions, Store};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
-use super::super::{Setting, prices};
-use super::planned::{Means, Unplanned, masker, plan};
+use super::super::{CommandContext, prices};
+use super::planned::{PlanOptions, Unplanned, masker, plan};
 use super::{runtime, unfinished};
 use crate::excerpt::Excerpts;
 use crate::failure::Failure;
@@ -42,7 +42,7 @@ pub(in crate::commands) struct Single {
 
 /// What the person said yes to by naming it.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::commands) struct Named<'a> {
+pub(in crate::commands) struct ImpliedConsent<'a> {
     /// The component that is called; `None`: it comes with the program.
     pub(in crate::commands) component: Option<&'a Path>,
     /// What to do where it is granted less than it wants.
@@ -56,8 +56,8 @@ pub(in crate::commands) struct Named<'a> {
 pub(in crate::commands) fn single(
     made: MadeConfig,
     exchanges: Exchanges,
-    named: Named<'_>,
-    setting: &Setting,
+    named: ImpliedConsent<'_>,
+    setting: &CommandContext,
 ) -> Result<Single, Failure> {
     let offline = exchanges.is_offline();
     let mut request = request(made, setting)?;
@@ -97,13 +97,13 @@ pub(in crate::commands) fn single(
 /// agreed to: what else a file asks for (code that runs outside the sandbox, files elsewhere) is refused.
 fn settled(
     request: &mut LoadRequest,
-    named: Named<'_>,
+    named: ImpliedConsent<'_>,
     offline: bool,
     runtime: &Runtime,
-    setting: &Setting,
-) -> Result<Settled, Failure> {
+    setting: &CommandContext,
+) -> Result<SettledRun, Failure> {
     loop {
-        let planned = match plan(request, Means::to_look(&[], offline), setting) {
+        let planned = match plan(request, PlanOptions::to_look(&[], offline), setting) {
             Ok(planned) => planned,
             Err(Unplanned::Refused(failure)) => return Err(failure),
             Err(Unplanned::NotAgreed(requests)) => {
@@ -123,7 +123,7 @@ fn settled(
     }
 }
 
-impl Named<'_> {
+impl ImpliedConsent<'_> {
     /// Agrees to all of `open`, if that is about the component and no more than it was granted.
     fn agree(self, open: &[Need], agreements: &mut Agreements) -> Result<(), Failure> {
         let refused: Vec<&Need> = open.iter().filter(|need| !self.is_meant(need)).collect();
@@ -146,7 +146,7 @@ impl Named<'_> {
     }
 }
 
-fn request(made: MadeConfig, setting: &Setting) -> Result<LoadRequest, Failure> {
+fn request(made: MadeConfig, setting: &CommandContext) -> Result<LoadRequest, Failure> {
     // What flags say is the person's word.
     let level = if made.file.is_none() {
         Level::Config
@@ -158,9 +158,9 @@ fn request(made: MadeConfig, setting: &Setting) -> Result<LoadRequest, Failure> 
         cwd: setting.cwd.clone(),
         env: setting.environment.map().clone(),
         overrides: Overrides {
-            given: Given {
+            given: KeyOverrides {
                 made: Some(made),
-                ..Given::default()
+                ..KeyOverrides::default()
             },
             prices: prices::kept(setting)?,
             ..Overrides::default()

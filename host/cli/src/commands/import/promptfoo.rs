@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{ResultsFile, Survey, imported, is_id, keep_as, new_id, said_twice, survey};
 use crate::arguments::Import;
-use crate::commands::Setting;
+use crate::commands::CommandContext;
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::figures;
@@ -35,7 +35,7 @@ struct ImportedRuns {
 }
 
 /// Imports them; gives the exit code.
-pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(arguments: &Import, setting: &CommandContext) -> Result<u8, Failure> {
     let path = place(arguments, setting)?;
     let shown = visible::line(&path.display().to_string()).into_owned();
     let failed = |error: StoreError| {
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
 }
 
 /// Where the database is.
-fn place(arguments: &Import, setting: &Setting) -> Result<PathBuf, Failure> {
+fn place(arguments: &Import, setting: &CommandContext) -> Result<PathBuf, Failure> {
     let environment = &setting.environment;
     let home = || {
         environment
@@ -98,7 +98,7 @@ fn one(
     file: &Rc<PromptfooFile>,
     path: &Path,
     arguments: &Import,
-    setting: &Setting,
+    setting: &CommandContext,
     counts: &mut ImportedRuns,
 ) -> Result<(), Failure> {
     if run.rows == 0 {

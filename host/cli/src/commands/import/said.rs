@@ -12,7 +12,7 @@ use runner_view::people;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Setting;
+use super::CommandContext;
 use crate::arguments::Import;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -86,7 +86,11 @@ pub(super) fn is_said(path: &Path) -> bool {
 }
 
 /// Keeps what a file says.
-pub(super) fn run(file: &Path, arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
+pub(super) fn run(
+    file: &Path,
+    arguments: &Import,
+    setting: &CommandContext,
+) -> Result<u8, Failure> {
     let named = visible::line(&file.display().to_string()).into_owned();
     let refuse = |why: &str| {
         Failure::usage(format!("can't import {named}: {}", visible::line(why))).help(

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A value of the config, and where it stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot<'a> {
+pub(super) struct ConfigValue<'a> {
     /// The keys above it and its own, outermost first; those of lists are left out.
     pub(super) path: &'a [&'a str],
     /// Its key, or that of the list that it is in.
@@ -14,7 +14,7 @@ pub(super) struct Spot<'a> {
     pub(super) beside: Option<&'a Value>,
 }
 
-impl Spot<'_> {
+impl ConfigValue<'_> {
     /// It stands under one of these keys, and is not switched off.
     pub(super) fn is_key(&self, keys: &[&str]) -> bool {
         keys.contains(&self.key) && is_set(self.value) && !self.is_variable()

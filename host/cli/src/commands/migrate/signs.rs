@@ -3,12 +3,12 @@
 //! A sign is a hint and no proof: it may stand where it means nothing. What can only be seen in files that the
 //! config names, or in answers, has no sign, and the list says it.
 
-use super::places::Spot;
+use super::places::ConfigValue;
 
 /// A row of the list, by its first cell, and what shows it.
 pub(super) struct Sign {
     pub(super) row: &'static str,
-    pub(super) shows: fn(&Spot<'_>) -> bool,
+    pub(super) shows: fn(&ConfigValue<'_>) -> bool,
 }
 
 /// Types whose verdict is a model's reply.
@@ -215,7 +215,7 @@ pub(super) const SIGNS: &[Sign] = &[
     }),
 ];
 
-const fn sign(row: &'static str, shows: fn(&Spot<'_>) -> bool) -> Sign {
+const fn sign(row: &'static str, shows: fn(&ConfigValue<'_>) -> bool) -> Sign {
     Sign { row, shows }
 }
 
@@ -223,7 +223,7 @@ const fn sign(row: &'static str, shows: fn(&Spot<'_>) -> bool) -> Sign {
 const CODE: [&str; 8] = [".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".rb"];
 
 /// Code, inline or in a file.
-fn is_code(it: &Spot<'_>) -> bool {
+fn is_code(it: &ConfigValue<'_>) -> bool {
     let is_inline = it.is_type(&["javascript", "python"])
         || it.begins(&["javascript:", "python:"])
         || it.is_key(&["transform", "transformVars", "contextTransform"]) && it.value.is_string();
@@ -231,27 +231,27 @@ fn is_code(it: &Spot<'_>) -> bool {
 }
 
 /// Code that makes tests, as a name or as a map with its `path`.
-fn is_generator(it: &Spot<'_>) -> bool {
+fn is_generator(it: &ConfigValue<'_>) -> bool {
     (it.key == "tests" || it.is_in_test() && it.key == "path") && it.names_file(&CODE)
 }
 
 /// A prompt that is JSON.
-fn is_chat(it: &Spot<'_>) -> bool {
+fn is_chat(it: &ConfigValue<'_>) -> bool {
     let text = it.value.as_str().unwrap_or_default().trim_start();
     it.is_below("prompts")
         && (it.names_file(&[".json"]) || text.starts_with(['[', '{']) && !text.starts_with("{{"))
 }
 
-fn is_http(it: &Spot<'_>) -> bool {
+fn is_http(it: &ConfigValue<'_>) -> bool {
     it.is_provider() && (it.begins(&["http://", "https://"]) || it.is_exactly(&["http", "https"]))
 }
 
-fn is_table(it: &Spot<'_>) -> bool {
+fn is_table(it: &ConfigValue<'_>) -> bool {
     it.names_file(&[".csv", ".xlsx", ".xls"])
 }
 
 /// A file of hooks that is called for this one; a file alone is called for all.
-fn is_hook(it: &Spot<'_>, name: &str) -> bool {
+fn is_hook(it: &ConfigValue<'_>, name: &str) -> bool {
     let text = it.value.as_str().unwrap_or_default();
     let named = text
         .rsplit(['/', '\\'])

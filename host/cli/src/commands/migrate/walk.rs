@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::places::Spot;
+use super::places::ConfigValue;
 use super::signs::SIGNS;
 
 /// Places of one row that are told.
@@ -13,7 +13,7 @@ const DEEPEST: usize = 100;
 /// The rows that a config shows, in the order of the list, each with some places and how many others there are.
 pub(super) fn signs(config: &Value) -> Vec<(&'static str, Vec<String>)> {
     let mut met: Vec<Vec<String>> = vec![Vec::new(); SIGNS.len()];
-    let mut look = |spot: &Spot<'_>, at: &str| {
+    let mut look = |spot: &ConfigValue<'_>, at: &str| {
         for (sign, met) in SIGNS.iter().zip(&mut met) {
             if met.len() <= TOLD && (sign.shows)(spot) {
                 met.push(at.to_owned());
@@ -38,13 +38,13 @@ fn walk<'a>(
     path: &mut Vec<&'a str>,
     at: &str,
     beside: Option<&'a Value>,
-    look: &mut dyn FnMut(&Spot<'_>, &str),
+    look: &mut dyn FnMut(&ConfigValue<'_>, &str),
 ) {
     if path.len() > DEEPEST {
         return;
     }
     if let Some(key) = path.last() {
-        let spot = Spot {
+        let spot = ConfigValue {
             path,
             key,
             value,

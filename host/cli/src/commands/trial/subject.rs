@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use runner_config::misspelt;
-use runner_eval::plugins::{Served, asked_for, bundle, optional};
+use runner_eval::plugins::{PluginServices, asked_for, bundle, optional};
 use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value};
 
-use super::super::Setting;
+use super::super::CommandContext;
 use super::super::built::built;
 use super::super::eval::sandbox;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ pub(in crate::commands) enum Meant {
     /// A component, the only one of its folder perhaps.
     File(PathBuf),
     /// One that comes with the program.
-    Bundled(Served),
+    Bundled(PluginServices),
 }
 
 impl Meant {
@@ -49,7 +49,7 @@ impl Meant {
     ///
     /// # Errors
     /// When it is neither that nor a file, or a folder that has not one component.
-    pub(in crate::commands) fn by(named: &Path, setting: &Setting) -> Result<Self, Failure> {
+    pub(in crate::commands) fn by(named: &Path, setting: &CommandContext) -> Result<Self, Failure> {
         let text = named.to_string_lossy();
         let mut known = known();
         if let Some(at) = known.iter().position(|served| served.name == text) {
@@ -69,7 +69,7 @@ impl Meant {
     }
 }
 
-fn nobody(name: &str, known: &[Served]) -> Failure {
+fn nobody(name: &str, known: &[PluginServices]) -> Failure {
     let help = match misspelt(name, known.iter().map(|served| served.name.as_str())) {
         Some(meant) => format!("did you mean {meant}?"),
         None => "`runner plugin list` has those that come with the program; \
@@ -85,14 +85,17 @@ impl Subject {
     ///
     /// # Errors
     /// When there is none, or it can't be loaded.
-    pub(in crate::commands) fn find(named: &Path, setting: &Setting) -> Result<Self, Failure> {
+    pub(in crate::commands) fn find(
+        named: &Path,
+        setting: &CommandContext,
+    ) -> Result<Self, Failure> {
         match Meant::by(named, setting)? {
             Meant::File(path) => Self::of_file(&path, setting),
             Meant::Bundled(served) => Ok(Self::of_bundle(served)),
         }
     }
 
-    fn of_file(path: &Path, setting: &Setting) -> Result<Self, Failure> {
+    fn of_file(path: &Path, setting: &CommandContext) -> Result<Self, Failure> {
         let inspection = sandbox(1, setting)?.inspect(path);
         if let Some(problem) = inspection.problem {
             return Err(Failure::usage(problem));
@@ -116,7 +119,7 @@ impl Subject {
         })
     }
 
-    fn of_bundle(served: Served) -> Self {
+    fn of_bundle(served: PluginServices) -> Self {
         let languages = served.languages.into_iter().map(|(name, _)| name);
         Self {
             file: None,
@@ -197,10 +200,10 @@ impl Subject {
 }
 
 /// What the program knows of the plugins that come with it, in the order of their names.
-pub(in crate::commands) fn known() -> Vec<Served> {
+pub(in crate::commands) fn known() -> Vec<PluginServices> {
     let name = || "javascript".to_owned();
     // It has no entry in the table, since no run is without it.
-    let interpreter = Served {
+    let interpreter = PluginServices {
         name: name(),
         prefixes: Vec::new(),
         types: Vec::new(),
@@ -210,7 +213,7 @@ pub(in crate::commands) fn known() -> Vec<Served> {
     };
     let optional = optional().into_iter().map(|option| option.served);
     let known = bundle().into_iter().chain(optional).chain([interpreter]);
-    let mut known: Vec<Served> = known.collect();
+    let mut known: Vec<PluginServices> = known.collect();
     known.sort_by(|one, other| one.name.cmp(&other.name));
     known
 }

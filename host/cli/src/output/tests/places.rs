@@ -18,7 +18,7 @@ pub(super) fn put(output: &Output) -> anyhow::Result<()> {
 }
 
 fn of_config(path: PathBuf) -> Result<Output, String> {
-    let path = OutputPath::new(path, Origin::Config);
+    let path = OutputPath::new(path, TextOrigin::Config);
     let prepared = Output::prepare(std::slice::from_ref(&path), false);
     let mut prepared = prepared.map_err(|failure| failure.render())?;
     prepared.pop().ok_or_else(String::new)

@@ -48,7 +48,7 @@ All there is: runner show run-1 --test 0 --column 1</failure>
 }
 
 /// Counts the texts of records that it gives.
-struct Counting(Kept, Cell<usize>);
+struct Counting(TempStore, Cell<usize>);
 
 impl Counting {
     fn count<T>(&self, text: T) -> T {
@@ -82,7 +82,7 @@ fn junit_reads_each_record_twice_however_large_the_suites_are() -> anyhow::Resul
     grading.component_results = vec![component; 500];
     let mut other = large.clone();
     other.prompt_idx = 1;
-    let records = Counting(Kept(vec![large, other]), Cell::default());
+    let records = Counting(TempStore(vec![large, other]), Cell::default());
     let text = written("out.junit.xml", &records)?;
     assert!(text.len() > 90 << 20);
     assert_eq!(records.1.get(), 4);
@@ -102,7 +102,7 @@ fn yaml_has_the_document_of_json() -> anyhow::Result<()> {
     ] {
         assert!(text.contains(lines), "{lines}\nin:\n{text}");
     }
-    let empty = written("out.yml", &Kept(Vec::new()))?;
+    let empty = written("out.yml", &TempStore(Vec::new()))?;
     assert!(empty.contains("\n  results: []\n"), "{empty}");
     Ok(())
 }
@@ -171,7 +171,7 @@ fn no_hostile_answer_becomes_markup_of_a_page_or_a_report() -> anyhow::Result<()
     assert!(!page.contains("<!--") && !page.contains(['\u{0}', '\u{202e}']));
     let answer = "&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;]]&gt;&lt;!--␀\u{fffd}";
     assert!(element(&page, 0, 0).contains(answer), "{page}");
-    let report = written("out.xml", &Kept(vec![record]))?;
+    let report = written("out.xml", &TempStore(vec![record]))?;
     assert!(!report.contains("<img") && !report.contains("]]>") && !report.contains('\u{0}'));
     Ok(())
 }
@@ -258,7 +258,7 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
     summary.columns[0].0.provider = "字".repeat(60);
     summary.columns[1].1.derived = vec![("F1".to_owned(), 0.5)];
     let mut text = Vec::new();
-    let (records, database) = (Kept(records.into()), keep(&[], 0)?);
+    let (records, database) = (TempStore(records.into()), keep(&[], 0)?);
     txt::write(
         &mut text,
         &Run {
@@ -307,7 +307,7 @@ fn a_summary_has_the_worst_answers_first_and_fits_into_a_comment() -> anyhow::Re
         record.vars = Arc::new(vars.collect());
         record
     };
-    let text = written("out.md", &Kept((0..9).map(large).collect()))?;
+    let text = written("out.md", &TempStore((0..9).map(large).collect()))?;
     assert!((20_000..60_000).contains(&text.len()), "{}", text.len());
     assert!(
         text.contains(" left out, since a comment has no room for more.\n"),
@@ -318,7 +318,7 @@ fn a_summary_has_the_worst_answers_first_and_fits_into_a_comment() -> anyhow::Re
 }
 
 /// Of the first case it is said that it is bad, of the second that it is good.
-fn annotated() -> Kept {
+fn annotated() -> TempStore {
     let mut kept = kept();
     kept.0[0].annotation = Some(Annotation {
         thumb: Some(false),
@@ -384,7 +384,7 @@ fn a_summary_has_metrics_and_one_answer_of_each_test() -> anyhow::Result<()> {
     records[1].conclusion = Conclusion::foreign(Outcome::Failed, -1.0, None);
     records.push(record(1, 0, Outcome::Failed, "other"));
     records.push(record(1, 1, Outcome::Error, "refused"));
-    let text = written("out.md", &Kept(records))?;
+    let text = written("out.md", &TempStore(records))?;
     let titles: Vec<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("<details><summary>"))
@@ -406,7 +406,7 @@ fn a_summary_has_metrics_and_one_answer_of_each_test() -> anyhow::Result<()> {
 
 /// Notes how much is written when each of its texts is read.
 struct Watched {
-    kept: Kept,
+    kept: TempStore,
     written: Rc<Cell<usize>>,
     noted: RefCell<Vec<usize>>,
 }
@@ -447,7 +447,7 @@ fn cells_of_csv_are_written_before_the_next_record_is_read() -> anyhow::Result<(
     let large = "x".repeat(1 << 20);
     let written = Rc::new(Cell::new(0));
     let records = Watched {
-        kept: Kept(vec![
+        kept: TempStore(vec![
             record(0, 0, Outcome::Passed, &large),
             record(0, 1, Outcome::Passed, &large),
             record(1, 0, Outcome::Passed, "yes"),

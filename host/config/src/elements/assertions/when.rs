@@ -8,14 +8,14 @@
 use std::collections::HashSet;
 
 use crate::model::Findings;
-use crate::plan::{Assertion, Check, Earlier, When};
+use crate::plan::{Assertion, Check, Earlier, WhenCondition};
 use crate::read::entry::Entry;
 
 const KEYS: [&str; 3] = ["type", "metric", "is"];
 const FORMS: &str = "when: failed (one before it did), when: passed (all before it did), or when: { type: contains, is: failed } and { metric: …, is: … }";
 
 /// Reads the key; what is wrong is reported.
-pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<When> {
+pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<WhenCondition> {
     let (verdict, of) = if entry.is_map() {
         entry.report_unknown(findings, &KEYS);
         let text = |key| entry.get(key).and_then(|value| value.want_text(findings));
@@ -41,7 +41,7 @@ pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<When> {
             return None;
         }
     };
-    Some(When { passed, of })
+    Some(WhenCondition { passed, of })
 }
 
 /// Reports conditions of members of a set that look at nothing.

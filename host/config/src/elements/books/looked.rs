@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::path::{Path, PathBuf};
 
-use crate::model::{Findings, Origin, Position};
-use crate::read::files::{Files, There};
+use crate::model::{Findings, Position, TextOrigin};
+use crate::read::files::{Files, PathKind};
 
 /// Most paths that one script has looked up, each as often as it is asked for, and different ones.
 const MAX_OF_PIECE: Counts = Counts {
@@ -51,13 +51,13 @@ impl Counts {
 #[derive(Debug, Default, Clone, Copy)]
 struct Known {
     is_beyond: bool,
-    there: Option<There>,
+    there: Option<PathKind>,
 }
 
 /// What all code of a config has looked up.
 #[derive(Debug, Default)]
 pub(crate) struct LookedUp {
-    known: RefCell<HashMap<(Origin, PathBuf), Known>>,
+    known: RefCell<HashMap<(TextOrigin, PathBuf), Known>>,
     counts: Cell<Counts>,
 }
 
@@ -90,7 +90,7 @@ impl Piece<'_> {
     }
 
     /// Whether a text may not name a path by itself.
-    pub(crate) fn is_beyond(&self, shown: &Path, files: &Files, origin: &Origin) -> bool {
+    pub(crate) fn is_beyond(&self, shown: &Path, files: &Files, origin: &TextOrigin) -> bool {
         self.known(shown, files, origin)
             .is_none_or(|known| known.is_beyond)
     }
@@ -100,11 +100,11 @@ impl Piece<'_> {
         &self,
         shown: &Path,
         files: &Files,
-        named: (&Position, &Origin, &Findings),
-    ) -> There {
+        named: (&Position, &TextOrigin, &Findings),
+    ) -> PathKind {
         let (_, origin, _) = named;
         let Some(known) = self.known(shown, files, origin) else {
-            return There::Nothing;
+            return PathKind::Nothing;
         };
         known.there.unwrap_or_else(|| {
             let there = files.there(shown, known.is_beyond, named);
@@ -119,7 +119,7 @@ impl Piece<'_> {
     }
 
     /// What is known of a path; `None`: too much was asked for.
-    fn known(&self, shown: &Path, files: &Files, origin: &Origin) -> Option<Known> {
+    fn known(&self, shown: &Path, files: &Files, origin: &TextOrigin) -> Option<Known> {
         let counted = |asked, looked| {
             let counts = self.all.counts.get();
             self.all.counts.set(Counts {

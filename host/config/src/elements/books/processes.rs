@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::elements::scan::VariableNames;
 use crate::fill::is_variable;
 use crate::model::{
-    ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject,
+    ANY_VARIABLE, Engine, Findings, Position, Process, TextOrigin, TrustRequest, TrustSubject,
 };
 use crate::redacted::is_secret_variable;
 
@@ -64,7 +64,7 @@ pub(crate) struct CommandFile {
 struct Command {
     engine: Engine,
     folder: PathBuf,
-    origin: Origin,
+    origin: TextOrigin,
     env: BTreeMap<String, String>,
 }
 

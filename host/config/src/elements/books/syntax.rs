@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::elements::scan::{JAVASCRIPT, PYTHON, TYPED};
-use crate::model::{CodeFile, CodeFiles, Findings, Origin, Position, Problem};
+use crate::model::{CodeFile, CodeFiles, Findings, Position, Problem, TextOrigin};
 use crate::read::files::{Files, MAX_TREE_FILE, has_extension};
 use crate::scripts::{CodeForm, CodeText, Mistake, Scripts};
 
@@ -134,7 +134,7 @@ impl SyntaxBook {
                 &text.text,
                 text.is_outside,
             ));
-            stands.push(Stands::Inline { text, places });
+            stands.push(CodeSource::Inline { text, places });
         }
         let mut known = HashSet::new();
         for named in code_files.iter() {
@@ -147,7 +147,7 @@ impl SyntaxBook {
                     &file.source,
                     named.is_outside,
                 ));
-                stands.push(Stands::File { named, file });
+                stands.push(CodeSource::File { named, file });
             }
         }
         if asked.is_empty() {
@@ -157,12 +157,12 @@ impl SyntaxBook {
         for mistake in scripts.mistakes(&asked) {
             match stands.get(mistake.text) {
                 None => {}
-                Some(Stands::Inline { text, places }) => {
+                Some(CodeSource::Inline { text, places }) => {
                     let problem = |at| text.problem(at, &mistake, &mut sources);
                     let problems = places.iter().map(problem);
                     problems.for_each(|problem| findings.problem(problem));
                 }
-                Some(Stands::File { named, file }) => {
+                Some(CodeSource::File { named, file }) => {
                     findings.problem(named.problem(file, &mistake, &sources));
                 }
             }
@@ -189,7 +189,7 @@ fn code_text<'a>(
 }
 
 /// Where a text is from.
-enum Stands<'a> {
+enum CodeSource<'a> {
     Inline {
         text: &'a Inline,
         places: &'a [Position],
@@ -288,7 +288,7 @@ impl<'a> SourceTexts<'a> {
     fn of_file(&mut self, path: &Path) -> Option<&str> {
         // It was read before, by the same right.
         let read = || {
-            let file = self.files.permit_own(path, &Origin::Config)?;
+            let file = self.files.permit_own(path, &TextOrigin::Config)?;
             self.files.read(&file, MAX_TREE_FILE).ok()
         };
         let known = self.known.entry(path.to_owned()).or_insert_with(read);

@@ -10,7 +10,7 @@ use crate::model::{Code, Script};
 
 /// What a file of code is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
+pub(crate) enum CodePurpose {
     /// It grades, or makes the `value` of an assertion.
     Assertion,
     /// It makes another output, other variables or a context.
@@ -28,21 +28,21 @@ pub(crate) enum Use {
 }
 
 /// The function's name; `None`: the file's default export, or the file itself.
-fn entry(language: &str, usage: Use) -> Option<&'static str> {
+fn entry(language: &str, usage: CodePurpose) -> Option<&'static str> {
     match (language, usage) {
-        ("python", Use::Assertion) => Some("get_assert"),
-        ("python", Use::Transform) => Some("get_transform"),
-        ("python", Use::Variable) => Some("get_var"),
-        ("python", Use::Scoring) => Some("func"),
-        ("python", Use::Tests) => Some("generate_tests"),
-        ("python", Use::Provider) => Some("call_api"),
-        ("python", Use::Config) => Some("config"),
+        ("python", CodePurpose::Assertion) => Some("get_assert"),
+        ("python", CodePurpose::Transform) => Some("get_transform"),
+        ("python", CodePurpose::Variable) => Some("get_var"),
+        ("python", CodePurpose::Scoring) => Some("func"),
+        ("python", CodePurpose::Tests) => Some("generate_tests"),
+        ("python", CodePurpose::Provider) => Some("call_api"),
+        ("python", CodePurpose::Config) => Some("config"),
         _ => None,
     }
 }
 
 /// The script with the function that is meant.
-pub(crate) fn meant(script: Arc<Script>, usage: Use) -> Arc<Script> {
+pub(crate) fn meant(script: Arc<Script>, usage: CodePurpose) -> Arc<Script> {
     let Code::File { files, entry: None } = &script.code else {
         return script;
     };

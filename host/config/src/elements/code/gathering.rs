@@ -11,8 +11,8 @@ use super::language::{ENDINGS, compiled_from};
 use crate::elements::books::Piece;
 use crate::elements::reading::Reading;
 use crate::elements::scan::{self, PYTHON, TYPED};
-use crate::model::{CodeFile, CodeFiles, Origin, Position};
-use crate::read::files::{There, has_extension, tidy};
+use crate::model::{CodeFile, CodeFiles, Position, TextOrigin};
+use crate::read::files::{PathKind, has_extension, tidy};
 
 /// Most files of one script.
 pub(super) const MAX_FILES: usize = 256;
@@ -34,7 +34,7 @@ pub(super) struct Gathering<'a> {
     language: &'a str,
     extensions: &'a [&'a str],
     /// Who named the file.
-    origin: &'a Origin,
+    origin: &'a TextOrigin,
     /// Paths as the user would write them, with their texts.
     found: Vec<(PathBuf, String)>,
     /// Their paths.
@@ -51,7 +51,7 @@ impl<'a> Gathering<'a> {
         reading: Reading<'a>,
         language: &'a str,
         extensions: &'a [&'a str],
-        origin: &'a Origin,
+        origin: &'a TextOrigin,
         is_outside: bool,
     ) -> Self {
         Self {
@@ -129,26 +129,26 @@ impl<'a> Gathering<'a> {
 
     /// The files that an import of a Python file means.
     fn own(&self, import: &scan::python::Import, folder: &Path, at: &Position) -> Vec<PathBuf> {
-        let is_file = |path: &Path| self.there(path, at) == There::File;
-        let is_folder = |path: &Path| self.there(path, at) == There::Folder;
+        let is_file = |path: &Path| self.there(path, at) == PathKind::File;
+        let is_folder = |path: &Path| self.there(path, at) == PathKind::Folder;
         let main = self.found[0].0.parent().unwrap_or(Path::new(""));
         import.files(main, folder, &is_file, &is_folder)
     }
 
     /// What there is at a path that code imports.
-    fn there(&self, path: &Path, at: &Position) -> There {
+    fn there(&self, path: &Path, at: &Position) -> PathKind {
         let named = (at, self.namer(path), self.reading.findings);
         self.looked.there(path, self.reading.files, named)
     }
 
     /// Whose word it is that a file is read. The person names the script, and with it what lies
     /// beside it; what it imports from elsewhere is its own wish.
-    fn namer(&self, shown: &Path) -> &Origin {
+    fn namer(&self, shown: &Path) -> &TextOrigin {
         let files = self.reading.files;
         let is_beside = |main: &Path| files.beyond(shown, &files.data(main)).is_none();
         let is_named = self.found.first().is_none_or(|(main, _)| is_beside(main));
         match self.origin {
-            Origin::Person if !is_named => &Origin::Config,
+            TextOrigin::Person if !is_named => &TextOrigin::Config,
             origin => origin,
         }
     }
@@ -258,7 +258,7 @@ impl<'a> Gathering<'a> {
         };
         candidates.chain(compiled).find(|path| {
             has_extension(path, &extensions)
-                && (is_named(path) || self.there(path, at) == There::File)
+                && (is_named(path) || self.there(path, at) == PathKind::File)
         })
     }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::scan::{JAVASCRIPT, VariableNames};
-use crate::elements::process::{self, Brought, Settings};
+use crate::elements::process::{self, ProgramSource, Settings};
 use crate::elements::reading::{Reading, Runtime};
-use crate::model::{Code, CodeFile, CodeFiles, Engine, Origin, Position, Script};
+use crate::model::{Code, CodeFile, CodeFiles, Engine, Position, Script, TextOrigin};
 
 const PREFIX: &str = "package:";
 
@@ -23,7 +23,7 @@ pub(crate) fn is_package(text: &str) -> bool {
 pub(crate) fn package(
     text: &str,
     at: &Position,
-    origin: &Origin,
+    origin: &TextOrigin,
     reading: Reading<'_>,
     settings: &Settings,
 ) -> Option<Arc<Script>> {
@@ -54,7 +54,7 @@ pub(crate) fn package(
     let source = format!("import '{name}'");
     let named = (origin, at);
     let variables = VariableNames::of(&source);
-    let brought = Brought::code(Engine::Node, &variables);
+    let brought = ProgramSource::code(Engine::Node, &variables);
     let process = process::program(brought, settings, named, reading);
     reading.code.place(path, Some((&process, reason)));
     Some(Arc::new(Script {
@@ -81,7 +81,7 @@ fn parts(text: &str) -> Option<(&str, &str)> {
 
 /// The manifest of a package where it is installed below the config's folder: another version of it
 /// is other code. Empty where it is elsewhere.
-fn manifest(name: &str, origin: &Origin, reading: Reading<'_>) -> String {
+fn manifest(name: &str, origin: &TextOrigin, reading: Reading<'_>) -> String {
     let files = reading.files;
     let shown = files.shown(
         &Path::new("node_modules")

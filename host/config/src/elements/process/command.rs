@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Brought, Settings, program};
+use super::{ProgramSource, Settings, program};
 use crate::elements::books::digest;
 use crate::elements::reading::Reading;
 use crate::elements::scan::VariableNames;
-use crate::model::{Engine, Origin, Position, Process};
+use crate::model::{Engine, Position, Process, TextOrigin};
 
 /// Most text of a command's file that is looked into, in bytes.
 const MAX_TEXT: u64 = 4 << 20;
@@ -22,7 +22,7 @@ const MAX_LINE: usize = 128 << 10;
 pub(crate) fn command(
     line: &str,
     settings: &Settings,
-    (origin, at): (&Origin, &Position),
+    (origin, at): (&TextOrigin, &Position),
     reading: Reading<'_>,
 ) -> Option<Arc<Process>> {
     let engine = Engine::Command {
@@ -69,9 +69,9 @@ pub(crate) fn command(
     }
     let mut texts: Vec<&str> = digests.iter().map(String::as_str).collect();
     texts.push(line);
-    let brought = Brought {
+    let brought = ProgramSource {
         digest: digest(&texts),
-        ..Brought::code(engine, &names)
+        ..ProgramSource::code(engine, &names)
     };
     Some(program(brought, settings, (origin, at), reading))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{PromptDraft, has_extension, without_scheme};
 use crate::elements::programs::PROGRAMS;
 use crate::elements::reading::Reading;
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::read::csv_rows::Blanks;
 use crate::read::files::{FileContents, malformed_at, names_file, parse_tree};
 use crate::read::node::{Kind, Node};
@@ -18,7 +18,7 @@ const MAX_NESTING: usize = 8;
 pub(super) fn read(
     path: &Path,
     label: Option<&str>,
-    (at, origin): (&Position, &Origin),
+    (at, origin): (&Position, &TextOrigin),
     reading: Reading<'_>,
 ) -> Vec<PromptDraft> {
     let shown = path.display().to_string();
@@ -133,7 +133,7 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
 
 /// JSON and YAML become compact JSON. A JSON file that is JSON only after its templates are
 /// filled in is a text.
-fn tree(path: &Path, text: &str, origin: &Origin, reading: Reading<'_>) -> Option<String> {
+fn tree(path: &Path, text: &str, origin: &TextOrigin, reading: Reading<'_>) -> Option<String> {
     match parse_tree(text, has_extension(path, &["json"])) {
         Ok(mut node) => {
             nested(&mut node, (path, origin), reading, 0);
@@ -148,7 +148,12 @@ fn tree(path: &Path, text: &str, origin: &Origin, reading: Reading<'_>) -> Optio
 }
 
 /// Puts the contents of `file://` strings in their place.
-fn nested(node: &mut Node, (path, origin): (&Path, &Origin), reading: Reading<'_>, depth: usize) {
+fn nested(
+    node: &mut Node,
+    (path, origin): (&Path, &TextOrigin),
+    reading: Reading<'_>,
+    depth: usize,
+) {
     let mark = node.mark;
     match &mut node.kind {
         Kind::Text(text) if names_file(&text.written) => {

@@ -51,7 +51,7 @@ pub(super) fn read(
         return Ok(None);
     }
     let script = code::file_with(file, at, origin, reading, &settings());
-    let script = script.map(|script| code::meant(script, code::Use::Provider));
+    let script = script.map(|script| code::meant(script, code::CodePurpose::Provider));
     script.map(|it| Some(ProviderProgram::Code(it))).ok_or(())
 }
 

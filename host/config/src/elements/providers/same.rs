@@ -6,10 +6,10 @@
 use super::Listed;
 use crate::model::Position;
 use crate::plan::Provider;
-use crate::several::{self, Repeated, Said};
+use crate::several::{self, ContentDigest, Repeated};
 
 impl Repeated for Listed {
-    fn digest(&self) -> Said {
+    fn digest(&self) -> ContentDigest {
         let Provider {
             id,
             label,
@@ -42,7 +42,7 @@ impl Repeated for Listed {
         // What variables hold decides nothing.
         let [config, env] = [config, env].map(|map| self.written.is_none().then_some(map));
         let (id, written) = (self.written.is_none().then_some(id), &self.written);
-        Said::of(&(
+        ContentDigest::of(&(
             id, written, label, config, env, asked, counted, transform, code, program, prompts,
         ))
     }

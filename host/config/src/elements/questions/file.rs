@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use crate::elements::reading::Reading;
-use crate::model::{Findings, Origin, Position};
+use crate::model::{Findings, Position, TextOrigin};
 use crate::read::entry::Entry;
 use crate::read::node::Kind;
 
@@ -27,7 +27,7 @@ const VERSION: f64 = 1.0;
 const EXAMPLE: &str = "version: 1, questions: [{ id: capital, question: \"…?\", answers: [Paris, Rome], correct_answers: [Paris] }]";
 
 /// A question as written.
-pub(super) struct Asked {
+pub(super) struct WrittenQuestion {
     pub(super) id: Option<String>,
     pub(super) text: String,
     pub(super) answers: Vec<String>,
@@ -39,9 +39,9 @@ pub(super) struct Asked {
 pub(super) fn read(
     path: &Path,
     at: &Position,
-    origin: &Origin,
+    origin: &TextOrigin,
     reading: Reading<'_>,
-) -> Vec<Asked> {
+) -> Vec<WrittenQuestion> {
     // A file that can't be read is reported where it is named.
     let Some(node) = reading.files.tree(path, at, origin, reading.findings) else {
         return Vec::new();
@@ -57,7 +57,7 @@ struct QuestionReader<'a> {
 }
 
 impl QuestionReader<'_> {
-    fn set(&self, root: &Entry<'_>) -> Vec<Asked> {
+    fn set(&self, root: &Entry<'_>) -> Vec<WrittenQuestion> {
         if !root.is_map() {
             self.malformed(root, &format!("must be a map, not {}", root.what()));
             return Vec::new();
@@ -95,7 +95,11 @@ impl QuestionReader<'_> {
         }
     }
 
-    fn question(&self, entry: &Entry<'_>, ids: &mut BTreeMap<String, String>) -> Option<Asked> {
+    fn question(
+        &self,
+        entry: &Entry<'_>,
+        ids: &mut BTreeMap<String, String>,
+    ) -> Option<WrittenQuestion> {
         if !entry.is_map() {
             self.invalid(entry.at(), &format!("must be a map, not {}", entry.what()));
             return None;
@@ -125,7 +129,7 @@ impl QuestionReader<'_> {
             }
         }
         let plain = |texts: Vec<(String, Position)>| texts.into_iter().map(|it| it.0).collect();
-        Some(Asked {
+        Some(WrittenQuestion {
             id,
             text: text?,
             answers: plain(answers?),

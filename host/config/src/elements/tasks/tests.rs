@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::fixture::Folder;
-use crate::plan::{LimitCounts, PlannedTask, Strand};
+use crate::plan::{CaseResource, LimitCounts, PlannedTask};
 
 const SET: &str = "\
 version: 1
@@ -78,7 +78,7 @@ fn tasks_are_columns_beside_those_of_tests() {
 #[test]
 fn one_at_once_is_the_plain_loop() {
     let cases = task("concurrency: 1").cases();
-    let turn = Strand::Turn {
+    let turn = CaseResource::Turn {
         task: "t".into(),
         column: 0,
     };

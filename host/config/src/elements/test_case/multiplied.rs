@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::elements::test_options::repeat;
 use crate::elements::vars::ReadVars;
-use crate::model::{Findings, Origin, Position};
+use crate::model::{Findings, Position, TextOrigin};
 use crate::plan::{Axes, weight};
 use crate::read::files::names_file;
 
@@ -37,7 +37,10 @@ pub(super) struct Multiplied {
 impl Multiplied {
     /// Of a test with these variables and options, of which so much is a data file's word: all of a row, and what a
     /// file of variables gives.
-    pub(super) fn by(vars: &ReadVars, (options, origin): (&Map<String, Value>, &Origin)) -> Self {
+    pub(super) fn by(
+        vars: &ReadVars,
+        (options, origin): (&Map<String, Value>, &TextOrigin),
+    ) -> Self {
         let is_meant = |name: &String| origin.is_data() || vars.of_data.contains(name);
         let several = vars
             .values

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::code;
 use super::{Extra, Form, Sources};
 use crate::elements::reading::Reading;
-use crate::model::Origin;
+use crate::model::TextOrigin;
 use crate::model::{Code, Script};
 use crate::read::entry::Entry;
 use crate::read::files::{FileContents, has_extension, path_named, without_scheme};
@@ -41,7 +41,7 @@ impl Sources<'_, '_> {
                 findings.error_help(trust.at(), "must be `config`", help);
             }
             // Data can't vouch for itself, nor what was vouched for for others.
-            is_known && matches!(entry.origin, Origin::Person | Origin::Config)
+            is_known && matches!(entry.origin, TextOrigin::Person | TextOrigin::Config)
         });
         self.named(&text, &path, &Extra { config, trusts });
     }
@@ -52,7 +52,7 @@ impl Sources<'_, '_> {
         let Some(script) = code::file(text, at, named.origin, reading) else {
             return;
         };
-        let script = code::meant(script, code::Use::Tests);
+        let script = code::meant(script, code::CodePurpose::Tests);
         let config = extra.config.iter();
         let arguments: Vec<(&str, Value)> =
             config.map(|config| ("config", config.clone())).collect();

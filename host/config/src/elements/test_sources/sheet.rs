@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bounds;
 use crate::elements::reading::Reading;
-use crate::model::{Origin, Position};
+use crate::model::{Position, TextOrigin};
 use crate::read::csv_rows::{Row, Table};
 use crate::read::files::{MAX_TREE_FILE, has_extension};
 
@@ -75,7 +75,7 @@ fn split(path: &Path) -> (String, Option<String>) {
 pub(super) fn read(
     path: &Path,
     at: &Position,
-    origin: &Origin,
+    origin: &TextOrigin,
     reading: Reading<'_>,
 ) -> Option<Table<'static>> {
     let (file, sheet) = split(path);

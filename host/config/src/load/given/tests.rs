@@ -7,17 +7,17 @@ use crate::fixture::Folder;
 
 const CONFIG: &str = "prompts: ['c {{q}}']\nproviders: [echo, { id: 'openai:gpt-4o', label: large }]\ntests: [{ vars: { q: config } }]";
 
-fn given(config: &str, given: Given) -> Folder {
+fn given(config: &str, given: KeyOverrides) -> Folder {
     let mut folder = Folder::new(config);
     folder.overrides.given = given;
     folder
 }
 
 fn outputs(text: &str, asserts: &str) -> Folder {
-    let given = Given {
+    let given = KeyOverrides {
         model_outputs: Some("out.json".into()),
         assertions: Some("asserts.yaml".into()),
-        ..Given::default()
+        ..KeyOverrides::default()
     };
     let mut folder = Folder::new("")
         .file("out.json", text)
@@ -31,11 +31,11 @@ fn outputs(text: &str, asserts: &str) -> Folder {
 fn prompts_and_tests_by_flag_take_the_place_of_the_configs() {
     let folder = given(
         CONFIG,
-        Given {
+        KeyOverrides {
             prompts: vec!["p.txt".to_owned(), "text {{q}}".to_owned()],
             tests: Some("t.csv".to_owned()),
             providers: vec!["echo".to_owned()],
-            ..Given::default()
+            ..KeyOverrides::default()
         },
     );
     let folder = folder.file("p.txt", "p {{q}}").file("t.csv", "q\n1\n");
@@ -57,9 +57,9 @@ fn a_provider_by_flag_is_one_of_the_configs_or_another() {
     ];
     for (names, expected) in cases {
         let providers = names.iter().map(|name| (*name).to_owned()).collect();
-        let more = Given {
+        let more = KeyOverrides {
             providers,
-            ..Given::default()
+            ..KeyOverrides::default()
         };
         let folder = given(CONFIG, more).file("more.yaml", "['echo:a', 'echo:b']");
         let plan = folder.plan();
@@ -70,9 +70,9 @@ fn a_provider_by_flag_is_one_of_the_configs_or_another() {
             .collect();
         assert_eq!(ids, expected, "{names:?}");
     }
-    let labelled = Given {
+    let labelled = KeyOverrides {
         providers: vec!["gpt-4o".to_owned()],
-        ..Given::default()
+        ..KeyOverrides::default()
     };
     let plan = given(CONFIG, labelled).plan();
     assert_eq!(plan.columns[0].provider.label.as_deref(), Some("large"));
@@ -81,14 +81,14 @@ fn a_provider_by_flag_is_one_of_the_configs_or_another() {
 #[test]
 fn what_is_not_chosen_is_not_checked() {
     let config = "prompts: [p]\nproviders: ['bedrock:x', 'python:p.py', echo]";
-    let chosen = Given {
+    let chosen = KeyOverrides {
         providers: vec!["echo".to_owned()],
-        ..Given::default()
+        ..KeyOverrides::default()
     };
     assert_eq!(given(config, chosen).problems(), Vec::<String>::new());
-    let unknown = Given {
+    let unknown = KeyOverrides {
         providers: vec!["bedrock:y".to_owned()],
-        ..Given::default()
+        ..KeyOverrides::default()
     };
     let problems = given(config, unknown).problems();
     assert_eq!(problems.len(), 1, "{problems:?}");
@@ -99,15 +99,15 @@ fn what_is_not_chosen_is_not_checked() {
 fn flags_alone_make_a_run() {
     let folder = outputs("[]", "[]");
     let mut folder = folder;
-    folder.overrides.given = Given {
+    folder.overrides.given = KeyOverrides {
         prompts: vec!["hi {{q}}".to_owned()],
         providers: vec!["echo".to_owned()],
-        ..Given::default()
+        ..KeyOverrides::default()
     };
     assert_eq!(folder.texts(), ["hi "]);
-    folder.overrides.given = Given {
+    folder.overrides.given = KeyOverrides {
         tests: Some("t.csv".to_owned()),
-        ..Given::default()
+        ..KeyOverrides::default()
     };
     assert!(folder.problems()[0].contains("there is no promptfooconfig.yaml here"));
 }
@@ -188,9 +188,9 @@ fn made(config: Value, tests: Value) -> Folder {
     });
     given(
         CONFIG,
-        Given {
+        KeyOverrides {
             made,
-            ..Given::default()
+            ..KeyOverrides::default()
         },
     )
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Origin, Position, TrustRequest, TrustSubject};
+use super::{Position, TextOrigin, TrustRequest, TrustSubject};
 
 /// Whose texts a person agrees to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -20,7 +20,7 @@ pub enum Author {
 /// Something that was agreed to: exactly this, when this kind of text wants it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Agreed {
+pub struct TrustAgreement {
     /// Whose text wants it.
     pub author: Author,
     /// What.
@@ -45,7 +45,7 @@ pub struct Agreements {
     /// What is trusted unseen. It never grants a component what nobody has written down.
     pub level: Level,
     /// What was agreed to one by one.
-    pub agreed: BTreeSet<Agreed>,
+    pub agreed: BTreeSet<TrustAgreement>,
 }
 
 impl TrustRequest {
@@ -55,17 +55,17 @@ impl TrustRequest {
             subject: TrustSubject::Keep {
                 name: name.to_owned(),
             },
-            origin: Origin::Config,
+            origin: TextOrigin::Config,
             at: at.clone(),
         }
     }
 
     /// What agreeing to it means.
-    pub fn agreed(&self) -> Agreed {
-        Agreed {
+    pub fn agreed(&self) -> TrustAgreement {
+        TrustAgreement {
             author: match &self.origin {
-                Origin::Person | Origin::Config | Origin::Vouched => Author::Config,
-                Origin::Data(file) => Author::Data(file.real.clone()),
+                TextOrigin::Person | TextOrigin::Config | TextOrigin::Vouched => Author::Config,
+                TextOrigin::Data(file) => Author::Data(file.real.clone()),
             },
             subject: self.subject.clone(),
         }
@@ -76,9 +76,9 @@ impl Agreements {
     /// Whether a request is agreed to, by name or unseen.
     pub fn cover(&self, request: &TrustRequest) -> bool {
         let is_trusted_unseen = match request.origin {
-            Origin::Person => true,
-            Origin::Config | Origin::Vouched => self.level >= Level::Config,
-            Origin::Data(_) => self.level >= Level::Data,
+            TextOrigin::Person => true,
+            TextOrigin::Config | TextOrigin::Vouched => self.level >= Level::Config,
+            TextOrigin::Data(_) => self.level >= Level::Data,
         };
         is_trusted_unseen || self.name(request)
     }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::fixture::Folder;
-use crate::plan::{Case, Plan, Strand};
+use crate::plan::{Case, CaseResource, Plan};
 
 fn plan(prompts: &str, tests: &str) -> Plan {
     let config = format!("providers: [echo, 'echo:b']\nprompts: {prompts}\ntests: {tests}\n");
@@ -13,8 +13,8 @@ fn plan(prompts: &str, tests: &str) -> Plan {
 /// `test_idx`.`prompt_idx`, then `<` what it reads and `>` what it writes.
 fn shown(case: &Case) -> String {
     let needs = case.needs.as_deref().cloned().unwrap_or_default();
-    let strand = |strand: &Strand| match strand {
-        Strand::Conversation {
+    let strand = |strand: &CaseResource| match strand {
+        CaseResource::Conversation {
             column,
             id,
             repeat,
@@ -23,11 +23,11 @@ fn shown(case: &Case) -> String {
             let whose = if of_data.is_some() { "row's " } else { "" };
             format!("{whose}{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
         }
-        Strand::Register(name) => name.to_string(),
-        Strand::RowRegister(name, _) => format!("row's {name}"),
-        Strand::Turn { task, column } => format!("{task} in {column}"),
+        CaseResource::Register(name) => name.to_string(),
+        CaseResource::RowRegister(name, _) => format!("row's {name}"),
+        CaseResource::Turn { task, column } => format!("{task} in {column}"),
     };
-    let list = |strands: &[Strand]| strands.iter().map(strand).collect::<Vec<_>>().join(",");
+    let list = |strands: &[CaseResource]| strands.iter().map(strand).collect::<Vec<_>>().join(",");
     format!(
         "{}.{}{} <{} >{}",
         case.id.test_idx,

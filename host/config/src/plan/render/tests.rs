@@ -167,10 +167,10 @@ fn a_value_makes_no_chat_of_the_words_around_it() {
 }
 
 /// What a message says of a value.
-type Said = fn(&str) -> String;
+type ContentDigest = fn(&str) -> String;
 
 /// Chats whose last message says the value, or what they do with it. `@o`, `@m`, `@i` and `@s` stand for [`BLOCKS`].
-const CHATS_OF_BLOCKS: &[(&str, Said)] = &[
+const CHATS_OF_BLOCKS: &[(&str, ContentDigest)] = &[
     (
         r#"@o[{{ o("system") }}Be nice{{ c() }},{{ o("user") }}{{q}}{{ c() }}]"#,
         str::to_owned,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::elements::test_sources::Tree;
-use crate::several::Said;
+use crate::several::ContentDigest;
 
 /// The part of rows.
 const ROWS: usize = 0;
@@ -22,13 +22,13 @@ const OWN: usize = 1;
 const UNKNOWN: usize = 2;
 
 /// What had which variables before a hook changed it.
-pub(super) struct Parts {
+pub(super) struct VariableOwners {
     /// `None`: rows and the config's own tests had these. Nothing is known of any where only one of the two
     /// was handed over.
-    known: Option<HashMap<Said, Option<usize>>>,
+    known: Option<HashMap<ContentDigest, Option<usize>>>,
 }
 
-impl Parts {
+impl VariableOwners {
     /// Of the tests of `before`, which are these.
     pub(super) fn of(before: &Value, trees: &[Tree]) -> Self {
         let rows = trees.iter().filter(|tree| tree.origin.is_data()).count();
@@ -40,7 +40,7 @@ impl Parts {
         for (test, tree) in tests.zip(trees) {
             let part = if tree.origin.is_data() { ROWS } else { OWN };
             known
-                .entry(Said::of_value(&test["vars"]))
+                .entry(ContentDigest::of_value(&test["vars"]))
                 .and_modify(|known: &mut Option<usize>| {
                     *known = known.filter(|known| *known == part);
                 })
@@ -54,7 +54,10 @@ impl Parts {
         let Some(known) = &self.known else {
             return ROWS;
         };
-        let part = known.get(&Said::of_value(&test["vars"])).copied().flatten();
+        let part = known
+            .get(&ContentDigest::of_value(&test["vars"]))
+            .copied()
+            .flatten();
         part.unwrap_or(UNKNOWN + index)
     }
 }

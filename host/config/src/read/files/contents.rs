@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::links::{Leads, leads};
+use super::links::{PathTarget, leads};
 use super::{Files, has_extension, real, tidy};
-use crate::model::Origin;
+use crate::model::TextOrigin;
 
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +37,21 @@ impl FileContents {
 
 impl Files {
     /// The rights of a data file.
-    pub(crate) fn data(&self, shown: &Path) -> Origin {
-        Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
+    pub(crate) fn data(&self, shown: &Path) -> TextOrigin {
+        TextOrigin::data(shown, real(&tidy(&self.cwd.join(shown))))
     }
 
     /// The rights of a file that somebody names for what it holds. No person's file is more than the config, and
     /// what is vouched for vouches for no other file.
-    pub(crate) fn origin_of(&self, path: &Path, holds: FileContents, named_by: &Origin) -> Origin {
+    pub(crate) fn origin_of(
+        &self,
+        path: &Path,
+        holds: FileContents,
+        named_by: &TextOrigin,
+    ) -> TextOrigin {
         let are_data = self.are_data(path, holds);
         match named_by {
-            Origin::Data(namer) if are_data => {
+            TextOrigin::Data(namer) if are_data => {
                 // A file of its own, with no right that whoever names it has not.
                 let own = self.data(path).under(namer);
                 if namer.is_mixed || self.beyond(path, named_by).is_some() {
@@ -55,14 +60,14 @@ impl Files {
                     own
                 }
             }
-            Origin::Data(_) => named_by.clone(),
+            TextOrigin::Data(_) => named_by.clone(),
             _ if are_data => self.data(path),
             // Tests that the person names and that lie elsewhere: somebody else's, as likely as not.
-            Origin::Person if holds == FileContents::Tests && self.is_elsewhere(path) => {
+            TextOrigin::Person if holds == FileContents::Tests && self.is_elsewhere(path) => {
                 self.data(path)
             }
-            Origin::Vouched => Origin::Vouched,
-            Origin::Person | Origin::Config => Origin::Config,
+            TextOrigin::Vouched => TextOrigin::Vouched,
+            TextOrigin::Person | TextOrigin::Config => TextOrigin::Config,
         }
     }
 
@@ -74,7 +79,7 @@ impl Files {
     /// Whether a file lies neither in the config's folder nor in the current one.
     fn is_elsewhere(&self, path: &Path) -> bool {
         let path = self.cwd.join(path);
-        let is_outside = |folder: &Path| matches!(leads(folder, &path), Leads::Outside(_));
+        let is_outside = |folder: &Path| matches!(leads(folder, &path), PathTarget::Outside(_));
         is_outside(&self.cwd) && is_outside(&self.cwd.join(&self.root))
     }
 }

@@ -21,12 +21,12 @@ const MAX_BEHIND: usize = 100_000;
 
 /// What all searches of a config have looked at.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
+pub(super) struct SearchCounters {
     seen: AtomicUsize,
     behind: AtomicUsize,
 }
 
-impl Looked {
+impl SearchCounters {
     pub(super) fn forget(&self) {
         self.seen.store(0, Ordering::Relaxed);
         self.behind.store(0, Ordering::Relaxed);
@@ -63,7 +63,7 @@ const AS_A_SHELL: MatchOptions = MatchOptions {
 /// them. Links that lead back make many paths of few files, so what is looked at is counted.
 pub(super) fn matches(
     pattern: &Path,
-    looked: &Looked,
+    looked: &SearchCounters,
     may_follow: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, String> {
     let (mut root, mut names) = (PathBuf::new(), Vec::new());
@@ -89,7 +89,7 @@ pub(super) fn matches(
 
 struct Search<'a> {
     found: BTreeSet<PathBuf>,
-    looked: &'a Looked,
+    looked: &'a SearchCounters,
     /// How many links are on the way to where it is.
     links: usize,
     may_follow: &'a dyn Fn(&Path) -> bool,

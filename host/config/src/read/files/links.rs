@@ -15,7 +15,7 @@ const MOST_LINKS: usize = 40;
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Leads {
+pub(crate) enum PathTarget {
     /// To a place in the folder, by a way without links, from there.
     Inside(PathBuf),
     /// Out of it: to this place, if nothing on the way from the edge is a link.
@@ -30,13 +30,13 @@ enum Step {
 }
 
 /// A way that is gone step by step.
-struct Way {
+struct PathWalk {
     at: PathBuf,
     left: VecDeque<Step>,
     links: usize,
 }
 
-impl Way {
+impl PathWalk {
     /// Of `path`, from an absolute path without links.
     fn new(from: &Path, path: &Path) -> Self {
         Self {
@@ -75,41 +75,41 @@ impl Way {
 
 /// Where `path` leads, which a text of `folder` names; both are absolute, and `folder` may be reached
 /// through links. A place inside is one below the folder without links.
-pub(crate) fn leads(folder: &Path, path: &Path) -> Leads {
+pub(crate) fn leads(folder: &Path, path: &Path) -> PathTarget {
     let (written, path) = (tidy(folder), tidy(path));
     if is_too_long(&path) {
-        return Leads::Outside(path);
+        return PathTarget::Outside(path);
     }
     let folder = real(&written);
     let inner = path.strip_prefix(&written);
     match inner.or_else(|_| path.strip_prefix(&folder)) {
         Ok(inner) => follow(&folder, inner),
-        Err(_) => Leads::Outside(path),
+        Err(_) => PathTarget::Outside(path),
     }
 }
 
 /// Follows `inner` from `folder`, an absolute path without links. Neither of them need be there.
-fn follow(folder: &Path, inner: &Path) -> Leads {
-    let mut walk = Way::new(folder, inner);
+fn follow(folder: &Path, inner: &Path) -> PathTarget {
+    let mut walk = PathWalk::new(folder, inner);
     while walk.step() {
         // What is above the folder is on the way to it.
         if folder.starts_with(&walk.at) {
             continue;
         }
         if !walk.at.starts_with(folder) || !walk.enter_link() {
-            return Leads::Outside(rest(folder, walk.at, walk.left));
+            return PathTarget::Outside(rest(folder, walk.at, walk.left));
         }
     }
     match walk.at.strip_prefix(folder) {
-        Ok(inner) => Leads::Inside(inner.to_owned()),
-        Err(_) => Leads::Outside(walk.at),
+        Ok(inner) => PathTarget::Inside(inner.to_owned()),
+        Err(_) => PathTarget::Outside(walk.at),
     }
 }
 
 /// Whether the way to an absolute path goes through a place that `is` names, wherever it ends:
 /// `/proc/self/root/home` is `/home` to whoever resolves all its links at once.
 pub(super) fn passes(path: &Path, is: impl Fn(&Path) -> bool) -> bool {
-    let mut walk = Way::new(Path::new("/"), path);
+    let mut walk = PathWalk::new(Path::new("/"), path);
     while walk.step() {
         if is(&walk.at) || !walk.enter_link() {
             return true;
@@ -157,8 +157,8 @@ mod tests {
         std::fs::create_dir_all(outer.join("there")).unwrap();
         symlink("nothing", outer.join("there/link")).unwrap();
         let above = outer.parent().unwrap();
-        let inside = |path: &str| Leads::Inside(path.into());
-        let outside = |path: &str| Leads::Outside(outer.join(path));
+        let inside = |path: &str| PathTarget::Inside(path.into());
+        let outside = |path: &str| PathTarget::Outside(outer.join(path));
         for (name, target, through, expected) in [
             ("a", "sub", "a/deep/x", inside("sub/deep/x")),
             ("b", "../project/sub", "b/x", inside("sub/x")),
@@ -182,7 +182,7 @@ mod tests {
                 "n",
                 "../../x/../y",
                 "n",
-                Leads::Outside(above.join("x/../y")),
+                PathTarget::Outside(above.join("x/../y")),
             ),
         ] {
             symlink(target, folder.join(name)).unwrap();
@@ -192,6 +192,6 @@ mod tests {
         symlink(folder.join("sub"), folder.join("l")).unwrap();
         assert_eq!(absolute("l/x".as_ref()), inside("sub/x"));
         symlink("m", folder.join("m")).unwrap();
-        assert!(matches!(absolute("m".as_ref()), Leads::Outside(_)));
+        assert!(matches!(absolute("m".as_ref()), PathTarget::Outside(_)));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::find::{Looked, matches};
+use super::find::{SearchCounters, matches};
 use super::{has_extension, is_of_system};
 
 /// What all files of a config may take in memory. Some are read anew each time that they are
@@ -35,7 +35,7 @@ pub struct FilesRead {
     /// What they hold.
     held: Arc<Mutex<Held>>,
     /// What patterns looked at.
-    pub(super) looked: Arc<Looked>,
+    pub(super) looked: Arc<SearchCounters>,
     /// Where each path led when it was decided that it may be read.
     targets: Arc<Mutex<BTreeMap<PathBuf, PathBuf>>>,
 }
@@ -168,7 +168,8 @@ impl FilesRead {
         if path.is_dir() {
             // Files in it that change don't change the folder.
             let pattern = path.join("*");
-            let found = matches(&pattern, &Looked::default(), &|_| true).unwrap_or_default();
+            let found =
+                matches(&pattern, &SearchCounters::default(), &|_| true).unwrap_or_default();
             for file in found.iter().filter(|file| has_extension(file, &["wasm"])) {
                 self.note(file);
             }
@@ -196,7 +197,7 @@ impl FilesState {
     pub fn now(&self) -> Self {
         let files = self.files.keys().map(|path| (path.clone(), stamp(path)));
         let patterns = self.patterns.keys().map(|pattern| {
-            let found = matches(pattern, &Looked::default(), &|_| true).unwrap_or_default();
+            let found = matches(pattern, &SearchCounters::default(), &|_| true).unwrap_or_default();
             (pattern.clone(), found)
         });
         Self {

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::model::Origin;
+use crate::model::TextOrigin;
 
 fn folder() -> (tempfile::TempDir, Files) {
     let directory = tempfile::tempdir().unwrap();
@@ -24,7 +24,7 @@ fn folder() -> (tempfile::TempDir, Files) {
 
 /// What the person names may be read.
 fn by_person(files: &Files, shown: &Path) -> Permitted {
-    files.permit_own(shown, &Origin::Person).unwrap()
+    files.permit_own(shown, &TextOrigin::Person).unwrap()
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn patterns_match_sorted_and_without_hidden_files() {
     let (_directory, files) = folder();
     let findings = Findings::default();
     let at = Position::default();
-    let expand = |written| files.expand(written, (&at, &Origin::Person, &findings));
+    let expand = |written| files.expand(written, (&at, &TextOrigin::Person, &findings));
     assert_eq!(
         expand("*.txt").unwrap(),
         [Path::new("evals/a.txt"), Path::new("evals/b.txt")]
@@ -114,13 +114,13 @@ fn what_leads_through_the_system_is_never_read_wherever_it_ends() {
             refused,
             "{written}"
         );
-        for origin in [Origin::Config, Origin::Person] {
+        for origin in [TextOrigin::Config, TextOrigin::Person] {
             let findings = Findings::default();
             let at = Position::default();
             let named = (&at, &origin, &findings);
             let is_beyond = files.beyond(&shown, &origin).is_some();
             let there = files.there(&shown, is_beyond, named);
-            assert_eq!(there, There::Nothing, "{written}");
+            assert_eq!(there, PathKind::Nothing, "{written}");
             let pattern = format!("{written}*");
             assert_eq!(
                 files.expand(&pattern, named),
@@ -151,7 +151,7 @@ fn links_that_lead_back_end() {
     }
     let findings = Findings::default();
     let at = Position::default();
-    let expand = |written: &str| files.expand(written, (&at, &Origin::Person, &findings));
+    let expand = |written: &str| files.expand(written, (&at, &TextOrigin::Person, &findings));
     assert_eq!(expand("**/*.csv"), Err("matches no file".to_owned()));
     assert_eq!(
         expand("**/*.txt").unwrap(),
@@ -170,7 +170,7 @@ fn what_patterns_look_at_is_counted_for_all_of_them() {
     std::fs::create_dir_all(folder.join("d/".repeat(50))).unwrap();
     let findings = Findings::default();
     let at = Position::default();
-    let expand = |written: &str| files.expand(written, (&at, &Origin::Person, &findings));
+    let expand = |written: &str| files.expand(written, (&at, &TextOrigin::Person, &findings));
     let none = Err("matches no file".to_owned());
     // One after the other they are one; apart they multiply the ways to a folder.
     let again = "**/".repeat(40) + "*.csv";
@@ -190,8 +190,8 @@ fn what_patterns_look_at_is_counted_for_all_of_them() {
 fn what_lies_beyond_a_texts_rights_is_read_only_once_it_is_agreed_to() {
     let (_directory, files) = folder();
     let (findings, at) = (Findings::default(), Position::default());
-    let permit = |shown| files.permit(Path::new(shown), &at, &Origin::Config, &findings);
-    let own = |shown| files.permit_own(Path::new(shown), &Origin::Config);
+    let permit = |shown| files.permit(Path::new(shown), &at, &TextOrigin::Config, &findings);
+    let own = |shown| files.permit_own(Path::new(shown), &TextOrigin::Config);
     assert!(permit("evals/a.txt").is_some() && own("evals/a.txt").is_some());
     for beyond in ["evals/.hidden.txt", "shared/s.txt"] {
         assert!(own(beyond).is_none(), "{beyond}");
@@ -208,7 +208,7 @@ fn a_file_that_is_exchanged_for_a_link_after_it_was_permitted_is_not_read() {
     let (directory, files) = folder();
     let findings = Findings::default();
     let permitted =
-        |shown: &Path| files.permit(shown, &Position::default(), &Origin::Config, &findings);
+        |shown: &Path| files.permit(shown, &Position::default(), &TextOrigin::Config, &findings);
     let evals = directory.path().join("evals");
     // A link to what is never read needs no agreement, and may be an ordinary file when that is
     // looked at.
@@ -255,7 +255,7 @@ fn files_are_read_only_so_often_for_a_config() {
 fn a_data_file_that_may_name_none_does_not_name_itself_to_begin_anew() {
     let (_directory, files) = folder();
     let path = Path::new("evals/a.json");
-    let again = |origin: &Origin| files.origin_of(path, FileContents::Tests, origin);
+    let again = |origin: &TextOrigin| files.origin_of(path, FileContents::Tests, origin);
     let nameless = files.data(path).nameless();
     assert_eq!(again(&nameless), nameless);
     assert_eq!(again(&files.data(path)), files.data(path));
@@ -264,8 +264,9 @@ fn a_data_file_that_may_name_none_does_not_name_itself_to_begin_anew() {
 #[test]
 fn a_file_that_data_names_counts_for_the_one_that_the_config_named() {
     let (_directory, files) = folder();
-    let named = |path: &str, by: &Origin| files.origin_of(Path::new(path), FileContents::Tests, by);
-    let first = named("evals/index.json", &Origin::Config);
+    let named =
+        |path: &str, by: &TextOrigin| files.origin_of(Path::new(path), FileContents::Tests, by);
+    let first = named("evals/index.json", &TextOrigin::Config);
     let third = named("evals/b.jsonl", &named("evals/a.json", &first));
     let [first, third] = [&first, &third].map(|origin| origin.data_file().expect("data"));
     assert_eq!((&third.root, &first.root), (&first.real, &first.real));
@@ -276,14 +277,15 @@ fn a_file_that_data_names_counts_for_the_one_that_the_config_named() {
 #[test]
 fn tests_that_the_person_names_elsewhere_are_data() {
     let (_directory, files) = folder();
-    let named = |path: &str| files.origin_of(Path::new(path), FileContents::Tests, &Origin::Person);
-    assert_eq!(named("evals/t.yaml"), Origin::Config);
-    assert_eq!(named("beside/t.yaml"), Origin::Config);
+    let named =
+        |path: &str| files.origin_of(Path::new(path), FileContents::Tests, &TextOrigin::Person);
+    assert_eq!(named("evals/t.yaml"), TextOrigin::Config);
+    assert_eq!(named("beside/t.yaml"), TextOrigin::Config);
     assert!(named("../dl/t.yaml").is_data());
     let config = files.origin_of(
         Path::new("../dl/p.yaml"),
         FileContents::Providers,
-        &Origin::Person,
+        &TextOrigin::Person,
     );
-    assert_eq!(config, Origin::Config);
+    assert_eq!(config, TextOrigin::Config);
 }

@@ -17,8 +17,8 @@ fn read(name: &str) -> EnvRead {
     }
 }
 
-fn way(to: &str, named: Named, takes: &[&str]) -> Way {
-    Way {
+fn way(to: &str, named: AddressSource, takes: &[&str]) -> ReachableOrigin {
+    ReachableOrigin {
         to: OriginPattern::parse(to).expect("an origin"),
         named,
         author: Author::Config,
@@ -29,7 +29,7 @@ fn way(to: &str, named: Named, takes: &[&str]) -> Way {
     }
 }
 
-fn ways(ways: Vec<Way>) -> Ways {
+fn ways(ways: Vec<ReachableOrigin>) -> ReachableOrigins {
     let noted = Noted::default();
     for way in ways {
         noted.way(way);
@@ -38,17 +38,17 @@ fn ways(ways: Vec<Way>) -> Ways {
 }
 
 /// What is needed, in words.
-fn needs(ways: &Ways) -> Vec<String> {
+fn needs(ways: &ReachableOrigins) -> Vec<String> {
     let needs = ways.needs().into_iter();
     needs.map(|need| need.request.subject.to_string()).collect()
 }
 
 /// Names and where they lead; notes who was looked up.
 #[derive(Default)]
-struct Names(Mutex<Vec<String>>);
+struct PlanNames(Mutex<Vec<String>>);
 
 #[async_trait]
-impl Lookup for Names {
+impl Lookup for PlanNames {
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         self.0.lock().expect("no panic").push(host.to_owned());
         let address = match host {
@@ -71,49 +71,81 @@ impl Lookup for Names {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is one table")]
 fn who_named_the_address_decides_what_may_go_there_unasked() {
     let sends = |name: &str, to: &str| format!("send the environment variable {name} to {to}");
     let theirs = "https://evil.example";
     let table = [
         // The vendor's own key to the vendor, by wildcard as well, and to the person's address.
-        (way("https://api.example", Named::Vendor, &["KEY"]), None),
-        (way("https://*.api.example", Named::Vendor, &["KEY"]), None),
-        (way("https://proxy.example", Named::Person, &["KEY"]), None),
+        (
+            way("https://api.example", AddressSource::Vendor, &["KEY"]),
+            None,
+        ),
+        (
+            way("https://*.api.example", AddressSource::Vendor, &["KEY"]),
+            None,
+        ),
+        (
+            way("https://proxy.example", AddressSource::Person, &["KEY"]),
+            None,
+        ),
         // Anything else of the environment is asked for wherever it goes.
         (
-            way("https://api.example", Named::Vendor, &["KEY", "AWS"]),
+            way(
+                "https://api.example",
+                AddressSource::Vendor,
+                &["KEY", "AWS"],
+            ),
             Some(sends("AWS", "https://api.example")),
         ),
         (
-            way("https://*.api.example", Named::Vendor, &["AWS"]),
+            way("https://*.api.example", AddressSource::Vendor, &["AWS"]),
             Some(sends("AWS", "https://*.api.example")),
         ),
         (
-            way("https://proxy.example", Named::Person, &["AWS"]),
+            way("https://proxy.example", AddressSource::Person, &["AWS"]),
             Some(sends("AWS", "https://proxy.example")),
         ),
         (
-            way(theirs, Named::Text, &["KEY"]),
+            way(theirs, AddressSource::Text, &["KEY"]),
             Some(sends("KEY", theirs)),
         ),
         // This machine.
         (
-            way("http://localhost:8080", Named::Text, &["KEY", "AWS_SECRET"]),
+            way(
+                "http://localhost:8080",
+                AddressSource::Text,
+                &["KEY", "AWS_SECRET"],
+            ),
             None,
         ),
-        (way("http://127.9.9.9", Named::Text, &["API_TOKEN"]), None),
-        (way("http://[::1]:1", Named::Text, &["API_TOKEN"]), None),
         (
-            way("http://[::ffff:127.0.0.1]", Named::Text, &["API_TOKEN"]),
+            way("http://127.9.9.9", AddressSource::Text, &["API_TOKEN"]),
+            None,
+        ),
+        (
+            way("http://[::1]:1", AddressSource::Text, &["API_TOKEN"]),
+            None,
+        ),
+        (
+            way(
+                "http://[::ffff:127.0.0.1]",
+                AddressSource::Text,
+                &["API_TOKEN"],
+            ),
             None,
         ),
         // What is no key can be guessed.
         (
-            way("http://localhost:8080", Named::Text, &["STAGE"]),
+            way("http://localhost:8080", AddressSource::Text, &["STAGE"]),
             Some(sends("STAGE", "http://localhost:8080")),
         ),
         (
-            way("http://localhost.evil.example", Named::Text, &["KEY"]),
+            way(
+                "http://localhost.evil.example",
+                AddressSource::Text,
+                &["KEY"],
+            ),
             Some(sends("KEY", "http://localhost.evil.example")),
         ),
     ];
@@ -129,10 +161,10 @@ fn beside_programs_keys_for_this_machine_are_asked_for() {
     let here = "http://127.0.0.1:8080";
     for (named, expected) in [
         (
-            Named::Text,
+            AddressSource::Text,
             vec![format!("send the environment variable KEY to {here}")],
         ),
-        (Named::Person, Vec::new()),
+        (AddressSource::Person, Vec::new()),
     ] {
         let noted = Noted::default();
         noted.way(way(here, named, &["KEY"]));
@@ -143,16 +175,16 @@ fn beside_programs_keys_for_this_machine_are_asked_for() {
 
 #[test]
 fn who_names_a_provider_names_no_variable_but_the_vendors_own() {
-    let by_flag = |named, variable| Way {
+    let by_flag = |named, variable| ReachableOrigin {
         author: Author::Person,
         ..way("https://a.example", named, &[variable])
     };
-    for named in [Named::Vendor, Named::Person] {
+    for named in [AddressSource::Vendor, AddressSource::Person] {
         assert!(needs(&ways(vec![by_flag(named, "KEY")])).is_empty());
         // The config's `env` has it under the vendor's name.
         assert_eq!(needs(&ways(vec![by_flag(named, "AWS")])).len(), 1);
     }
-    let asked = ways(vec![by_flag(Named::Text, "KEY")]).needs();
+    let asked = ways(vec![by_flag(AddressSource::Text, "KEY")]).needs();
     assert_eq!(asked.len(), 1);
     assert!(!asked[0].is_covered(&Agreements::default()));
 }
@@ -160,9 +192,9 @@ fn who_names_a_provider_names_no_variable_but_the_vendors_own() {
 #[test]
 fn what_texts_of_no_provider_take_may_go_everywhere() {
     let noted = Noted::default();
-    noted.way(way("https://api.example", Named::Vendor, &["KEY"]));
-    noted.way(way("https://other.example", Named::Text, &[]));
-    noted.way(way("http://localhost", Named::Text, &[]));
+    noted.way(way("https://api.example", AddressSource::Vendor, &["KEY"]));
+    noted.way(way("https://other.example", AddressSource::Text, &[]));
+    noted.way(way("http://localhost", AddressSource::Text, &[]));
     let (_, ways) = noted
         .take(&[read("KEY"), read("NAME_TOKEN")], false)
         .expect("few");
@@ -179,33 +211,33 @@ fn what_texts_of_no_provider_take_may_go_everywhere() {
 #[tokio::test]
 async fn an_address_that_is_or_leads_inside_is_asked_for() {
     let table = [
-        ("http://10.1.2.3", Named::Text, true),
-        ("http://169.254.169.254", Named::Text, true),
-        ("http://[fe80::1]", Named::Text, true),
-        ("http://[::ffff:10.0.0.1]", Named::Text, true),
-        ("http://0.0.0.0", Named::Text, false),
-        ("http://127.0.0.1", Named::Text, false),
-        ("http://[::1]", Named::Text, false),
-        ("http://localhost", Named::Text, false),
-        ("https://1.1.1.1", Named::Text, false),
-        ("https://inside.example", Named::Text, true),
-        ("https://half.example", Named::Text, true),
+        ("http://10.1.2.3", AddressSource::Text, true),
+        ("http://169.254.169.254", AddressSource::Text, true),
+        ("http://[fe80::1]", AddressSource::Text, true),
+        ("http://[::ffff:10.0.0.1]", AddressSource::Text, true),
+        ("http://0.0.0.0", AddressSource::Text, false),
+        ("http://127.0.0.1", AddressSource::Text, false),
+        ("http://[::1]", AddressSource::Text, false),
+        ("http://localhost", AddressSource::Text, false),
+        ("https://1.1.1.1", AddressSource::Text, false),
+        ("https://inside.example", AddressSource::Text, true),
+        ("https://half.example", AddressSource::Text, true),
         // No agreement opens these to a name: the gateway refuses it.
-        ("https://metadata.example", Named::Text, false),
-        ("https://here.example", Named::Text, false),
-        ("https://public.example", Named::Text, false),
-        ("https://unknown.example", Named::Text, false),
-        ("https://unknown.proxied", Named::Text, true),
-        ("https://metadata.proxied", Named::Text, true),
-        ("https://public.proxied", Named::Text, false),
-        ("https://unknown.proxied", Named::Vendor, false),
-        ("https://*.inside.example", Named::Text, false),
-        ("https://inside.example", Named::Person, false),
-        ("https://inside.example", Named::Vendor, false),
+        ("https://metadata.example", AddressSource::Text, false),
+        ("https://here.example", AddressSource::Text, false),
+        ("https://public.example", AddressSource::Text, false),
+        ("https://unknown.example", AddressSource::Text, false),
+        ("https://unknown.proxied", AddressSource::Text, true),
+        ("https://metadata.proxied", AddressSource::Text, true),
+        ("https://public.proxied", AddressSource::Text, false),
+        ("https://unknown.proxied", AddressSource::Vendor, false),
+        ("https://*.inside.example", AddressSource::Text, false),
+        ("https://inside.example", AddressSource::Person, false),
+        ("https://inside.example", AddressSource::Vendor, false),
     ];
     for (to, named, expected) in table {
         let mut ways = ways(vec![way(to, named, &[])]);
-        ways.look_up(&Names::default(), &Agreements::default())
+        ways.look_up(&PlanNames::default(), &Agreements::default())
             .await;
         let asked: Vec<String> = needs(&ways);
         assert_eq!(asked.len(), usize::from(expected), "{to} {asked:?}");
@@ -213,7 +245,7 @@ async fn an_address_that_is_or_leads_inside_is_asked_for() {
         let is_wildcard = to.contains('*');
         assert_eq!(
             is_private,
-            !is_wildcard && (expected || named != Named::Text),
+            !is_wildcard && (expected || named != AddressSource::Text),
             "{to}"
         );
     }
@@ -221,12 +253,12 @@ async fn an_address_that_is_or_leads_inside_is_asked_for() {
 
 #[tokio::test]
 async fn a_name_that_holds_a_variable_is_looked_up_when_that_may_be_told() {
-    let spelt = Way {
+    let spelt = ReachableOrigin {
         named_by: vec![read("AWS")],
-        ..way("https://inside.example", Named::Text, &["AWS"])
+        ..way("https://inside.example", AddressSource::Text, &["AWS"])
     };
     let mut ways = ways(vec![spelt]);
-    let names = Names::default();
+    let names = PlanNames::default();
     ways.look_up(&names, &Agreements::default()).await;
     assert!(names.0.lock().expect("no panic").is_empty());
     let first = ways.needs();
@@ -243,21 +275,25 @@ async fn a_name_that_holds_a_variable_is_looked_up_when_that_may_be_told() {
 
 #[tokio::test]
 async fn nothing_waits_for_what_its_name_does_not_hold() {
-    let address = Way {
+    let address = ReachableOrigin {
         named_by: vec![read("AWS")],
-        ..way("http://10.0.0.1", Named::Text, &["KEY", "AWS"])
+        ..way("http://10.0.0.1", AddressSource::Text, &["KEY", "AWS"])
     };
     let private = " (this machine's network)";
     for (way, said_of_it) in [
         (address, private),
         (
-            way("https://inside.example", Named::Text, &["KEY", "AWS"]),
+            way(
+                "https://inside.example",
+                AddressSource::Text,
+                &["KEY", "AWS"],
+            ),
             "",
         ),
     ] {
         let to = way.to.to_string();
         let mut ways = ways(vec![way]);
-        ways.look_up(&Names::default(), &Agreements::default())
+        ways.look_up(&PlanNames::default(), &Agreements::default())
             .await;
         assert_eq!(
             needs(&ways),
@@ -285,7 +321,7 @@ impl Lookup for Silent {
 #[tokio::test(start_paused = true)]
 async fn however_many_names_there_are_they_are_waited_for_once() {
     let name = |number| format!("https://h{number}.example");
-    let many = (0..2_000).map(|number| way(&name(number), Named::Text, &[]));
+    let many = (0..2_000).map(|number| way(&name(number), AddressSource::Text, &[]));
     let mut ways = ways(many.collect());
     let (silent, begun) = (Silent::default(), Instant::now());
     ways.look_up(&silent, &Agreements::default()).await;
@@ -299,9 +335,9 @@ async fn however_many_names_there_are_they_are_waited_for_once() {
 fn what_code_reads_is_kept_whatever_it_is_called_and_wherever_it_goes() {
     let noted = Noted::default();
     noted.read_by_code(&[read("A_KEY"), read("SENT_KEY")]);
-    noted.way(Way {
+    noted.way(ReachableOrigin {
         takes: vec![read("SENT_KEY"), read("SENT")],
-        ..way("https://a.example", Named::Text, &[])
+        ..way("https://a.example", AddressSource::Text, &[])
     });
     let (_, ways) = noted.take(&[], false).expect("few");
     let reads = ["A_KEY", "SENT_KEY", "B_KEY", "SENT", "NAME"].map(read);
@@ -331,9 +367,9 @@ fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
     let places: Vec<EnvRead> = (1..=MANY).map(at).collect();
     let noted = Noted::default();
     for place in &places {
-        noted.way(Way {
+        noted.way(ReachableOrigin {
             takes: vec![place.clone()],
-            ..way("https://a.example", Named::Text, &[])
+            ..way("https://a.example", AddressSource::Text, &[])
         });
     }
     let (_, ways) = noted.take(&places, false).expect("one pair");
@@ -351,7 +387,11 @@ fn more_addresses_and_variables_than_anybody_can_agree_to_are_refused() {
     let noted = || {
         let noted = Noted::default();
         for number in 0..100 {
-            noted.way(way(&format!("https://h{number}.example"), Named::Text, &[]));
+            noted.way(way(
+                &format!("https://h{number}.example"),
+                AddressSource::Text,
+                &[],
+            ));
         }
         noted
     };

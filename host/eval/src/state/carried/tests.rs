@@ -1,6 +1,6 @@
 //! What is given to whom, whatever ended first.
 
-use runner_config::plan::Strand;
+use runner_config::plan::CaseResource;
 
 use super::*;
 use crate::record::samples::record;
@@ -16,7 +16,7 @@ fn register(alone: bool) -> Needs {
     Needs {
         alone,
         reads: Vec::new(),
-        writes: vec![Strand::Register("r".into())],
+        writes: vec![CaseResource::Register("r".into())],
     }
 }
 
@@ -26,16 +26,16 @@ fn said(output: Value) -> CaseRecord {
     record
 }
 
-fn leave(carried: &mut Carried, id: CaseId, needs: &Needs, record: &CaseRecord) {
-    if let Some(left) = Left::of(needs, record) {
+fn leave(carried: &mut CarriedValues, id: CaseId, needs: &Needs, record: &CaseRecord) {
+    if let Some(left) = CarriedOutputs::of(needs, record) {
         carried.keep(id, left);
     }
 }
 
 #[test]
 fn a_register_holds_what_the_last_earlier_case_left_whatever_ended_first() {
-    let mut carried = Carried::default();
-    let strand = Strand::Register("r".into());
+    let mut carried = CarriedValues::default();
+    let strand = CaseResource::Register("r".into());
     for (test, output) in [(3, "three"), (1, "one"), (5, "five")] {
         leave(
             &mut carried,
@@ -63,8 +63,8 @@ fn a_register_holds_what_the_last_earlier_case_left_whatever_ended_first() {
 
 #[test]
 fn an_empty_output_and_an_error_leave_a_register_as_it_is() {
-    let mut carried = Carried::default();
-    let strand = Strand::Register("r".into());
+    let mut carried = CarriedValues::default();
+    let strand = CaseResource::Register("r".into());
     leave(&mut carried, id(0), &register(false), &said("kept".into()));
     for (test, output) in [
         (1, json!("")),
@@ -84,14 +84,14 @@ fn an_empty_output_and_an_error_leave_a_register_as_it_is() {
 
 #[test]
 fn who_reads_what_could_not_be_kept_is_told_so_until_another_writes_it() {
-    let mut carried = Carried::default();
+    let mut carried = CarriedValues::default();
     let register = register(false);
     let reads = Needs {
         reads: register.writes.clone(),
         writes: Vec::new(),
         ..register.clone()
     };
-    let left = |text: &str| Left::of(&register, &said(text.into())).expect("an output");
+    let left = |text: &str| CarriedOutputs::of(&register, &said(text.into())).expect("an output");
     carried.keep(id(1), left("large").lost());
     carried.keep(id(3), left("small"));
     let given = |test| carried.give(id(test), Some(&reads));
@@ -103,7 +103,7 @@ fn who_reads_what_could_not_be_kept_is_told_so_until_another_writes_it() {
 
 #[test]
 fn a_turn_holds_prompt_input_output_and_metadata() {
-    let strand = Strand::Conversation {
+    let strand = CaseResource::Conversation {
         column: 0,
         id: None,
         of_data: None,
@@ -114,7 +114,7 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
         reads: vec![strand.clone()],
         writes: vec![strand.clone()],
     };
-    let mut carried = Carried::default();
+    let mut carried = CarriedValues::default();
     assert_eq!(
         carried.before(&strand, (true, id(0))),
         Some((CONVERSATION.to_owned(), Shared::Turns(Vec::new()))),
@@ -138,7 +138,7 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
 
 #[test]
 fn what_was_left_and_what_is_given_is_told_to_who_counts_the_memory() {
-    let strand = Strand::Conversation {
+    let strand = CaseResource::Conversation {
         column: 0,
         id: None,
         of_data: None,
@@ -146,13 +146,13 @@ fn what_was_left_and_what_is_given_is_told_to_who_counts_the_memory() {
     };
     let needs = Needs {
         alone: false,
-        reads: vec![strand.clone(), Strand::Register("r".into())],
-        writes: vec![strand, Strand::Register("r".into())],
+        reads: vec![strand.clone(), CaseResource::Register("r".into())],
+        writes: vec![strand, CaseResource::Register("r".into())],
     };
-    let mut carried = Carried::default();
-    assert_eq!(Given::default().values().count(), 0);
-    assert!(Given::default().is_empty());
-    let left = Left::of(&needs, &said("first".into())).expect("an output");
+    let mut carried = CarriedValues::default();
+    assert_eq!(CarriedInputs::default().values().count(), 0);
+    assert!(CarriedInputs::default().is_empty());
+    let left = CarriedOutputs::of(&needs, &said("first".into())).expect("an output");
     let values: Vec<Value> = left.values().cloned().collect();
     assert_eq!(
         (&values[0]["output"], &values[1..]),
@@ -162,7 +162,7 @@ fn what_was_left_and_what_is_given_is_told_to_who_counts_the_memory() {
     let given = carried.give(id(1), Some(&needs));
     assert!(!given.is_empty());
     assert!(given.values().eq(&values));
-    let left = Left::of(&needs, &said("second".into())).expect("an output");
+    let left = CarriedOutputs::of(&needs, &said("second".into())).expect("an output");
     let lost = left.lost();
     assert_eq!(lost.values().count(), 0);
     carried.keep(id(1), lost);

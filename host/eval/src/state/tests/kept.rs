@@ -3,8 +3,8 @@
 use super::*;
 
 /// A case of a row of three whose answers are compared.
-fn member(column: u32) -> Planned<u32> {
-    Planned {
+fn member(column: u32) -> QueuedCase<u32> {
+    QueuedCase {
         compared_among: Some(3),
         ..planned(at(0, column))
     }
@@ -13,7 +13,7 @@ fn member(column: u32) -> Planned<u32> {
 fn answered(column: u32) -> Input<u32, u32> {
     Input::Ended {
         id: at(0, column),
-        how: Ended::Answered(column),
+        how: EndStatus::Answered(column),
         left: None,
     }
 }
@@ -54,7 +54,7 @@ fn answers_whose_row_stays_incomplete_are_left_once() {
     state.on(SECOND, answered(1));
     let open = Input::Ended {
         id: at(0, 0),
-        how: Ended::Open,
+        how: EndStatus::Open,
         left: None,
     };
     assert_eq!(state.on(SECOND, open), [Command::Abandon(vec![1, 2])]);

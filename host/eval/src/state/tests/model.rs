@@ -13,7 +13,7 @@ use cases::{ModelCase, any_cases};
 
 /// How a case of the model stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum CaseStanding {
     Unstarted,
     InFlight,
     /// In flight: it has ended, and compares its row.
@@ -24,7 +24,7 @@ enum Stands {
 /// A run of the model: every case, what is held, and whether a reason to stop has come.
 struct Model {
     cases: Vec<ModelCase>,
-    stands: Vec<Stands>,
+    stands: Vec<CaseStanding>,
     /// Answers that are neither compared nor left, by number.
     held: BTreeSet<u32>,
     /// Rows that can no longer be complete.
@@ -62,8 +62,8 @@ impl Model {
             }
         }
         let stands = cases.iter().map(|case| match case.kept {
-            Some(_) => Stands::Ended,
-            None => Stands::Unstarted,
+            Some(_) => CaseStanding::Ended,
+            None => CaseStanding::Unstarted,
         });
         Self {
             stands: stands.collect(),
@@ -108,7 +108,7 @@ impl Model {
             let before = &self.cases[*earlier];
             before.alone || !case.reads.is_disjoint(&before.writes)
         };
-        let unfinished = |earlier: usize| self.stands[earlier] != Stands::Ended;
+        let unfinished = |earlier: usize| self.stands[earlier] != CaseStanding::Ended;
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
         let stopped = self.drained || self.cut_off;
@@ -120,7 +120,12 @@ impl Model {
     }
 
     fn in_flight(&self) -> Vec<usize> {
-        let flies = |n: &usize| matches!(self.stands[*n], Stands::InFlight | Stands::Compares);
+        let flies = |n: &usize| {
+            matches!(
+                self.stands[*n],
+                CaseStanding::InFlight | CaseStanding::Compares
+            )
+        };
         (0..self.cases.len()).filter(flies).collect()
     }
 
@@ -146,13 +151,17 @@ impl Model {
                 }
                 Command::Admit(id) => {
                     let n = self.number(*id);
-                    assert_eq!(self.stands[n], Stands::Unstarted, "a case starts once");
+                    assert_eq!(
+                        self.stands[n],
+                        CaseStanding::Unstarted,
+                        "a case starts once"
+                    );
                     assert!(self.may_start(n), "case {n} starts too early or too late");
-                    self.stands[n] = Stands::InFlight;
+                    self.stands[n] = CaseStanding::InFlight;
                 }
                 Command::Run { case, given } => {
                     let n = *case as usize;
-                    assert_eq!(self.stands[n], Stands::InFlight);
+                    assert_eq!(self.stands[n], CaseStanding::InFlight);
                     assert_eq!(given.to_vars(), self.given(n), "what earlier cases left");
                 }
                 Command::Compare { id, answers, .. } => self.compare(*id, answers),
@@ -192,7 +201,7 @@ impl Model {
             assert!(self.held.remove(answer), "an answer is left once");
             let row = self.cases[*answer as usize].id.test_idx;
             let is_of_row = |case: &&ModelCase| case.id.test_idx == row;
-            let unstarted = |n: usize| self.stands[n] == Stands::Unstarted;
+            let unstarted = |n: usize| self.stands[n] == CaseStanding::Unstarted;
             let mut row_cases = self.cases.iter().filter(is_of_row);
             let misses = row_cases.any(|it| unstarted(self.number(it.id)));
             assert!(misses || self.open.contains(&row), "it could be compared");
@@ -214,7 +223,7 @@ impl Model {
 
     fn compare(&mut self, id: CaseId, answers: &BTreeMap<u32, u32>) {
         let n = self.number(id);
-        self.stands[n] = Stands::Compares;
+        self.stands[n] = CaseStanding::Compares;
         assert!(!self.open.contains(&id.test_idx), "its row is complete");
         let of_row = |case: &ModelCase| case.id.test_idx == id.test_idx;
         for (m, case) in self
@@ -224,7 +233,10 @@ impl Model {
             .filter(|(_, case)| of_row(case))
         {
             let stands = self.stands[m];
-            assert!(m == n || stands == Stands::Ended, "{case:?} has not ended");
+            assert!(
+                m == n || stands == CaseStanding::Ended,
+                "{case:?} has not ended"
+            );
         }
         let numbers = self.held.iter().copied();
         let of_row: BTreeSet<u32> = numbers
@@ -238,8 +250,8 @@ impl Model {
     /// What the machine is told about a case in flight, or that its comparison has ended.
     fn end(&mut self, n: usize, how: u8) -> Input<u32, u32> {
         let id = self.cases[n].id;
-        let compares = self.stands[n] == Stands::Compares;
-        self.stands[n] = Stands::Ended;
+        let compares = self.stands[n] == CaseStanding::Compares;
+        self.stands[n] = CaseStanding::Ended;
         if compares {
             return Input::Compared(id);
         }
@@ -248,19 +260,19 @@ impl Model {
         let how = match how % 3 {
             0 if self.cases[n].of.is_some() => {
                 self.held.insert(n as u32);
-                Ended::Answered(n as u32)
+                EndStatus::Answered(n as u32)
             }
             1 => {
                 self.open.insert(id.test_idx);
-                Ended::Open
+                EndStatus::Open
             }
-            _ => Ended::Done,
+            _ => EndStatus::Done,
         };
         Input::Ended { id, how, left }
     }
 
     /// The next case that is to be run. The first of a row brings what its row has.
-    fn next(&mut self, state: &mut State) -> Option<Planned<u32>> {
+    fn next(&mut self, state: &mut State) -> Option<QueuedCase<u32>> {
         let cases = &self.cases;
         let is_run = |n: &usize| cases[*n].kept.is_none();
         let next = (self.came..cases.len()).find(is_run);
@@ -359,7 +371,7 @@ proptest! {
             prop_assert_eq!(state.in_flight(), flying.len());
             prop_assert!(flying.len() <= slots);
             let could = (0..model.came.min(model.cases.len()))
-                .filter(|n| model.stands[*n] == Stands::Unstarted)
+                .filter(|n| model.stands[*n] == CaseStanding::Unstarted)
                 .any(|n| model.may_start(n));
             let is_refilled = model.asked || flying.len() == slots || !could;
             prop_assert!(is_refilled, "a slot is empty");
@@ -432,7 +444,7 @@ proptest! {
         prop_assert_eq!(stopped, model.by.is_some());
         prop_assert_eq!(state.end(), model.by.unwrap_or(End::Finished));
         if !stopped {
-            prop_assert!(model.stands.iter().all(|stands| *stands == Stands::Ended));
+            prop_assert!(model.stands.iter().all(|stands| *stands == CaseStanding::Ended));
         }
     }
 }

@@ -7,7 +7,7 @@ fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
     const ROWS: u32 = 1000;
     // In the order of the plan: of each row the case that hangs, then the one that is answered.
     let cases = (0..ROWS).flat_map(|row| {
-        [0, 1].map(|provider| Planned {
+        [0, 1].map(|provider| QueuedCase {
             share: provider,
             ..planned(at(row, provider))
         })
@@ -44,7 +44,7 @@ fn a_provider_whose_cases_never_end_leaves_the_others_their_places() {
 fn a_provider_whose_cases_come_last_finds_its_places() {
     const ROWS: u32 = 100;
     let cases = [0, 1].into_iter().flat_map(|provider| {
-        (0..ROWS).map(move |row| Planned {
+        (0..ROWS).map(move |row| QueuedCase {
             share: provider,
             ..planned(at(row, provider))
         })
@@ -76,7 +76,7 @@ fn a_provider_whose_cases_come_last_finds_its_places() {
 #[test]
 fn a_provider_that_has_no_case_for_a_moment_keeps_its_share() {
     for compared in [None, Some(1)] {
-        let case = |row, provider| Planned {
+        let case = |row, provider| QueuedCase {
             share: provider,
             compared_among: compared.filter(|_| provider == 1),
             ..planned(at(row, provider))
@@ -99,7 +99,7 @@ fn came(slots: usize, providers: &[ShareNumber]) -> State {
     let mut state = State::new(bounds(slots));
     state.on(Duration::ZERO, Input::Wake);
     for (row, provider) in (0..).zip(providers) {
-        let case = Planned {
+        let case = QueuedCase {
             share: *provider,
             ..planned(id(row))
         };
@@ -142,7 +142,7 @@ fn a_run_whose_last_cases_wait_for_the_store_can_be_stopped() {
 fn a_provider_whose_compared_cases_have_ended_has_all_places_for_the_others() {
     let mut state = State::new(bounds(4));
     state.on(Duration::ZERO, Input::Wake);
-    let first = Planned {
+    let first = QueuedCase {
         compared_among: Some(1),
         ..planned(id(0))
     };
@@ -168,7 +168,7 @@ fn a_provider_that_is_alone_has_all_places_at_once() {
 #[test]
 fn answers_that_wait_to_be_compared_hold_up_only_cases_of_their_kind() {
     // The first four are compared; the first of them never ends.
-    let cases = (0..8).map(|row| Planned {
+    let cases = (0..8).map(|row| QueuedCase {
         compared_among: (row < 4).then_some(2),
         ..planned(id(row))
     });

@@ -1,6 +1,6 @@
 //! What an exchange will take, estimated from its request and from what its lane has shown.
 
-use runner_scheduler::Cost as Tokens;
+use runner_scheduler::QuotaUse as Tokens;
 
 use super::price::Price;
 use super::terms::BudgetId;

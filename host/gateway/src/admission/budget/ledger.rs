@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use super::estimate::{Used, Want};
 use super::price::Price;
 use super::spending::{ClaimId, Spending};
-use super::terms::{Budget, BudgetId, Exceeded, Owner, Said, Statement};
+use super::terms::{Budget, BudgetId, Exceeded, Owner, StatedCost, Statement};
 use crate::admission::tokens::Guess;
 use crate::lane::Lane;
 
@@ -236,7 +236,7 @@ impl Reservation {
     }
 
     /// Settles a call that has ended. What nothing left the machine for costs nothing.
-    pub fn close(&self, said: Said) {
+    pub fn close(&self, said: StatedCost) {
         let claims = std::mem::take(&mut self.lock().claims);
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
         self.payers
@@ -269,7 +269,7 @@ mod tests {
     use std::task::{Context, Poll, Wake, Waker};
 
     use futures_util::FutureExt as _;
-    use runner_scheduler::Cost as Tokens;
+    use runner_scheduler::QuotaUse as Tokens;
 
     use super::super::terms::Measure;
     use super::*;
@@ -319,10 +319,10 @@ mod tests {
         first.take(exchange(&first).await);
         let mut waiting = Box::pin(exchange(&second));
         assert!(waiting.as_mut().now_or_never().is_none());
-        first.close(Said::by_answer(Some(0.25)));
+        first.close(StatedCost::by_answer(Some(0.25)));
         second.take(waiting.await);
         assert_eq!(spent(&ledger), 250_000_000);
-        second.close(Said::Failed);
+        second.close(StatedCost::Failed);
         assert_eq!(spent(&ledger), 250_000_000);
     }
 
@@ -352,17 +352,17 @@ mod tests {
         drop(one);
         reservation.take(exchange(&reservation).await);
         drop(other);
-        reservation.close(Said::Cost(5));
+        reservation.close(StatedCost::Cost(5));
         assert_eq!(spent(&ledger), 5, "one call, one cost");
     }
 
     #[test]
     fn what_an_answer_says_is_money_or_nothing() {
-        let said = |usd| Said::by_answer(usd);
-        assert_eq!(said(Some(0.1)), Said::Cost(100_000_000));
-        assert_eq!(said(Some(0.0)), Said::Cost(0));
+        let said = |usd| StatedCost::by_answer(usd);
+        assert_eq!(said(Some(0.1)), StatedCost::Cost(100_000_000));
+        assert_eq!(said(Some(0.0)), StatedCost::Cost(0));
         for none in [None, Some(f64::NAN), Some(-1.0), Some(f64::INFINITY)] {
-            assert_eq!(said(none), Said::Nothing, "{none:?}");
+            assert_eq!(said(none), StatedCost::Nothing, "{none:?}");
         }
         assert_eq!(
             Measure::Cost.of(1_500_000, 2_000_000_000),

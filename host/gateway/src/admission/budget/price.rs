@@ -1,6 +1,6 @@
 //! What tokens cost, and which price counts.
 
-use runner_scheduler::Cost as Tokens;
+use runner_scheduler::QuotaUse as Tokens;
 
 /// US dollars for one token.
 #[derive(Debug, Clone, Copy, PartialEq)]

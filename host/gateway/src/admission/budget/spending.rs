@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use runner_scheduler::Cost as Tokens;
+use runner_scheduler::QuotaUse as Tokens;
 
 use super::estimate::{Amounts, Bound, Learnt, Used, Want, total};
-use super::terms::{Budget, BudgetId, Exceeded, Measure, Owner, Said, Statement};
+use super::terms::{Budget, BudgetId, Exceeded, Measure, Owner, StatedCost, Statement};
 use crate::lane::{Lane, MOST_LANES};
 
 #[cfg(test)]
@@ -345,7 +345,7 @@ impl Spending {
     }
 
     /// Ends the claims of one call: it cost so much.
-    pub(super) fn settle(&mut self, claims: &[ClaimId], said: Said) {
+    pub(super) fn settle(&mut self, claims: &[ClaimId], said: StatedCost) {
         let mut closed = Vec::new();
         for id in claims {
             self.relax(*id);
@@ -357,13 +357,13 @@ impl Spending {
             .filter_map(|open| Some(open.want.price?.nano(open.used)));
         let priced = priced.reduce(u64::saturating_add);
         let known = match said {
-            Said::Cost(nano) => Some(nano),
-            Said::Nothing | Said::Failed => priced,
+            StatedCost::Cost(nano) => Some(nano),
+            StatedCost::Nothing | StatedCost::Failed => priced,
         };
         let mut cost = known.unwrap_or(0);
         for open in &closed {
             let lane = self.lanes.entry(open.want.lane.clone()).or_default();
-            if said != Said::Failed {
+            if said != StatedCost::Failed {
                 cost = cost.max(lane.settled(known));
             }
         }

@@ -131,7 +131,7 @@ fn larger(owner: &Owner, measure: Measure) -> String {
 
 /// What a call says that it cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum StatedCost {
     /// So many billionths of a dollar.
     Cost(u64),
     /// It was answered, and says nothing.
@@ -140,7 +140,7 @@ pub enum Said {
     Failed,
 }
 
-impl Said {
+impl StatedCost {
     /// What an answer says.
     pub fn by_answer(usd: Option<f64>) -> Self {
         let usd = usd.filter(|usd| usd.is_finite() && *usd >= 0.0);

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use runner_scheduler::{LanePolicy, Why};
+use runner_scheduler::{LanePolicy, WaitReason};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
@@ -15,12 +15,12 @@ mod stress;
 
 /// Remembers what it is told.
 #[derive(Default)]
-struct Told {
+struct UsageFields {
     notices: Mutex<Vec<LaneNotice>>,
     standings: Mutex<Vec<LaneStanding>>,
 }
 
-impl Observer for Told {
+impl Observer for UsageFields {
     fn observe(&self, _notice: &Notice<'_>) {}
 
     fn lane(&self, notice: LaneNotice) {
@@ -36,8 +36,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn lanes() -> (Arc<Lanes>, Arc<Told>) {
-    let told = Arc::new(Told::default());
+fn lanes() -> (Arc<Lanes>, Arc<UsageFields>) {
+    let told = Arc::new(UsageFields::default());
     (Arc::new(Lanes::new(7, told.clone(), None)), told)
 }
 
@@ -73,12 +73,12 @@ impl Caller {
         self
     }
 
-    fn enter<'a>(&self, lanes: &'a Lanes) -> Turn<'a> {
+    fn enter<'a>(&self, lanes: &'a Lanes) -> LaneTurn<'a> {
         lanes.enter(&Entrant {
             lane: &self.lane,
             plugin: self.plugin,
             scheduling: &self.scheduling,
-            cost: Cost::default(),
+            cost: QuotaUse::default(),
             masker: &Masker::default(),
         })
     }
@@ -88,7 +88,10 @@ impl Caller {
         let mut turn = self.enter(lanes);
         turn.wait().await?;
         sleep(length).await;
-        assert_eq!(turn.finish(Class::Ok, &Hint::default(), None), Next::Return);
+        assert_eq!(
+            turn.finish(Class::Ok, &Hint::default(), None),
+            NextStep::Return
+        );
         Ok(())
     }
 }
@@ -104,7 +107,7 @@ fn asks_for(wait: Duration) -> Hint {
     }
 }
 
-async fn is_waiting(turn: &mut Turn<'_>) -> bool {
+async fn is_waiting(turn: &mut LaneTurn<'_>) -> bool {
     timeout(ms(1), turn.wait()).await.is_err()
 }
 
@@ -125,7 +128,7 @@ async fn a_turn_waits_for_a_place_and_the_next_in_line_gets_it() {
     assert!(is_waiting(&mut second).await);
     assert_eq!(
         first.finish(Class::Ok, &Hint::default(), None),
-        Next::Return
+        NextStep::Return
     );
     assert_eq!(second.wait().await, Ok(()));
 }
@@ -164,12 +167,15 @@ async fn a_refused_attempt_waits_as_long_as_asked_and_holds_no_place_meanwhile()
     assert_eq!(turn.wait().await, Ok(()));
     let begun = Instant::now();
     let next = turn.finish(Class::Throttled, &asks_for(ms(5000)), None);
-    assert!(matches!(next, Next::Again { retry: 1, .. }), "{next:?}");
+    assert!(matches!(next, NextStep::Again { retry: 1, .. }), "{next:?}");
     assert_eq!(state(&lanes), (0, 1));
     assert_eq!(turn.wait().await, Ok(()));
     let waited = begun.elapsed();
     assert!((ms(5000)..ms(6000)).contains(&waited), "{waited:?}");
-    assert_eq!(turn.finish(Class::Ok, &Hint::default(), None), Next::Return);
+    assert_eq!(
+        turn.finish(Class::Ok, &Hint::default(), None),
+        NextStep::Return
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,7 +275,7 @@ async fn how_a_lane_stands_is_told_when_a_wait_lasts_and_when_it_has_ended() {
     sleep(book::LOOK).await;
     let first = locked(&told.standings)[0].clone();
     let wait = first.wait.expect("it waits");
-    assert_eq!(wait.why, Why::Blocked { asked: true });
+    assert_eq!(wait.why, WaitReason::Blocked { asked: true });
     let told_until = Instant::from_std(first.until.expect("known"));
     assert!(told_until >= until && told_until < until + ms(1000));
 

@@ -18,7 +18,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use runner_scheduler::{CommonQuota, Counts, LaneId, Limit, LimitId, Shareable, Time, Visit};
+use runner_scheduler::{
+    CommonQuota, LaneId, Limit, LimitId, LimitMeasure, QuotaReport, Shareable, Time,
+};
 use runner_store::{Digest, QuotaFile, StoreError};
 use sha2::Digest as _;
 
@@ -66,9 +68,9 @@ impl Common {
     /// common.
     pub(super) fn limit(id: LimitId, limit: &Limit, lane: &Lane) -> Option<Self> {
         let (kind, window): (&[u8], _) = match limit.counts {
-            Counts::Requests(window) => (b"requests", window),
-            Counts::Tokens(window) => (b"tokens", window),
-            Counts::Concurrency => return None,
+            LimitMeasure::Requests(window) => (b"requests", window),
+            LimitMeasure::Tokens(window) => (b"tokens", window),
+            LimitMeasure::Concurrency => return None,
         };
         let numbers = [window.as_nanos() as u64, limit.capacity].map(u64::to_le_bytes);
         let parts = [kind, limit.name.as_bytes(), &numbers[0], &numbers[1]];
@@ -97,12 +99,12 @@ fn key(parts: &[&[u8]], lane: &Lane) -> Vec<u8> {
 }
 
 /// The thread, and how it hears of what may be common. It ends, and leaves all quotas, when this is dropped.
-pub(super) struct Together {
+pub(super) struct QuotaThread {
     commons: Option<Sender<Common>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Together {
+impl QuotaThread {
     /// Starts the thread; it opens the file when there is something that may be common.
     pub(super) fn start(place: QuotaPlace, shared: &Arc<Shared>) -> Self {
         let (commons, heard) = channel();
@@ -168,7 +170,7 @@ struct Visits {
     key: Digest,
     next: Instant,
     /// What could not be said yet, and when it was asked for.
-    unsaid: Option<(Time, Visit)>,
+    unsaid: Option<(Time, QuotaReport)>,
     /// Others were here the last time, or nobody knows.
     is_common: bool,
 }

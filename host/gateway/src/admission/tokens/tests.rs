@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn estimate(path: &str, body: &[u8]) -> Cost {
+fn estimate(path: &str, body: &[u8]) -> QuotaUse {
     guess(path, body).cost()
 }
 
-fn cost(input_tokens: u64, output_tokens: u64) -> Cost {
-    Cost {
+fn cost(input_tokens: u64, output_tokens: u64) -> QuotaUse {
+    QuotaUse {
         input_tokens,
         output_tokens,
     }

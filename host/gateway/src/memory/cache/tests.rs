@@ -81,7 +81,7 @@ fn only_a_whole_answer_without_an_error_in_it_is_worth_keeping() {
         (500, "", false),
     ];
     for (status, body, expected) in cases {
-        let response = Remembered {
+        let response = StoredResponse {
             status,
             headers: Vec::new(),
             body: body.into(),
@@ -106,7 +106,7 @@ fn what_is_not_what_it_says_is_not_kept() {
         ("text/plain", "anything", true),
     ];
     for (kind, body, expected) in cases {
-        let response = Remembered {
+        let response = StoredResponse {
             status: 200,
             headers: vec![("content-type".to_owned(), kind.to_owned())],
             body: body.into(),

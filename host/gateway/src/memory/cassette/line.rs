@@ -16,9 +16,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::exchange::{Code, RESPONSE_LIMIT};
+use crate::exchange::{ExchangeCode, RESPONSE_LIMIT};
 use crate::memory::cache::mask;
-use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
+use crate::memory::remembered::{Ending, Envelope, Interaction, StoredResponse};
 use crate::policy::masker::Masker;
 use runner_scheduler::Class;
 
@@ -90,7 +90,7 @@ struct Response {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Failure {
-    code: Code,
+    code: ExchangeCode,
     #[serde(with = "ClassWord")]
     class: Class,
     message: String,
@@ -265,7 +265,7 @@ impl Line {
             (Some(response), _) => Ending::Answered {
                 retry_after: response.retry_after_ms.map(Duration::from_millis),
                 cached: response.cached,
-                response: Remembered {
+                response: StoredResponse {
                     status: response.status,
                     body: response.body.bytes(),
                     headers: response.headers,
@@ -277,7 +277,7 @@ impl Line {
                 message: failure.message,
             },
             (None, None) => Ending::Failed {
-                code: Code::Other,
+                code: ExchangeCode::Other,
                 class: Class::Permanent,
                 message: "the recorded exchange has no end".to_owned(),
             },

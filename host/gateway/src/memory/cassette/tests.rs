@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::exchange::Code;
-use crate::memory::remembered::{Ending, Remembered};
+use crate::exchange::ExchangeCode;
+use crate::memory::remembered::{Ending, StoredResponse};
 use crate::policy::secret::Secret;
 use runner_scheduler::Class;
 
@@ -28,7 +28,7 @@ fn envelope(body: &str) -> Envelope {
 fn answer(body: &[u8]) -> Interaction {
     Interaction {
         ending: Ending::Answered {
-            response: Remembered {
+            response: StoredResponse {
                 status: 200,
                 headers: vec![("x-echo".to_owned(), KEY.to_owned())],
                 body: body.to_vec(),
@@ -41,9 +41,9 @@ fn answer(body: &[u8]) -> Interaction {
     }
 }
 
-fn body(found: Found) -> Vec<u8> {
+fn body(found: CassetteMatch) -> Vec<u8> {
     match found {
-        Found::Replay(Interaction {
+        CassetteMatch::Replay(Interaction {
             ending: Ending::Answered { response, .. },
             ..
         }) => response.body,
@@ -64,7 +64,10 @@ fn by_case(tag: u64) -> Caller<'static> {
 fn record(path: &Path, interactions: &[(&str, u64, Interaction)]) {
     let cassette = Exchanges::Record(Recording::create(path).expect("created")).cassette(&masker());
     for (body, tag, interaction) in interactions {
-        assert_eq!(cassette.find(&envelope(body), &by_case(*tag)), Found::Live);
+        assert_eq!(
+            cassette.find(&envelope(body), &by_case(*tag)),
+            CassetteMatch::Live
+        );
         cassette.record(&envelope(body), &by_case(*tag), interaction);
     }
 }
@@ -78,7 +81,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
     let (_folder, path) = file();
     let failed = Interaction {
         ending: Ending::Failed {
-            code: Code::Transient,
+            code: ExchangeCode::Transient,
             class: Class::Transient,
             message: format!("lost the connection, {KEY}"),
         },
@@ -97,7 +100,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
 
     let cassette = player(&path);
     assert!(cassette.is_offline());
-    let Found::Replay(played) = cassette.find(&envelope(&request), &by_case(1)) else {
+    let CassetteMatch::Replay(played) = cassette.find(&envelope(&request), &by_case(1)) else {
         panic!("it is there");
     };
     assert_eq!(
@@ -109,13 +112,13 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
         response.headers[0].1 = "[masked]".to_owned();
     }
     assert_eq!(played, expected);
-    let Found::Replay(played) = cassette.find(&envelope("other"), &by_case(2)) else {
+    let CassetteMatch::Replay(played) = cassette.find(&envelope("other"), &by_case(2)) else {
         panic!("it is there");
     };
     assert!(matches!(
         played.ending,
         Ending::Failed {
-            code: Code::Transient,
+            code: ExchangeCode::Transient,
             class: Class::Transient,
             message
         } if message == "lost the connection, [masked]"
@@ -146,7 +149,9 @@ fn a_request_that_is_not_there_is_told_with_what_comes_nearest() {
         &path,
         &[("say hello", 1, answer(b"a")), ("zzz", 1, answer(b"b"))],
     );
-    let Found::Missing { nearest } = player(&path).find(&envelope("say howdy"), &by_case(1)) else {
+    let CassetteMatch::Missing { nearest } =
+        player(&path).find(&envelope("say howdy"), &by_case(1))
+    else {
         panic!("it is not there");
     };
     assert_eq!(
@@ -165,7 +170,7 @@ fn a_cut_last_line_is_left_out_and_a_foreign_file_is_neither_read_nor_overwritte
     assert_eq!(body(cassette.find(&envelope("q"), &by_case(1))), b"a");
     assert!(matches!(
         cassette.find(&envelope("r"), &by_case(1)),
-        Found::Missing { .. }
+        CassetteMatch::Missing { .. }
     ));
 
     std::fs::write(&path, "results, not a recording\n").expect("written");
@@ -285,12 +290,12 @@ fn one_account_never_gets_the_answer_of_another() {
     // A replay has no key, and only one of the two may be asked.
     assert_eq!(body(player(&path).find(&theirs, &named("B"))), b"theirs");
     assert_eq!(body(player(&path).find(&mine, &named("A"))), b"mine");
-    let Found::Ambiguous { whose } = player(&path).find(&mine, &named("C")) else {
+    let CassetteMatch::Ambiguous { whose } = player(&path).find(&mine, &named("C")) else {
         panic!("A's or B's");
     };
     assert!(whose.contains("'A', 'B'"), "{whose}");
     recorded(["http", "http"]);
-    let Found::Ambiguous { whose } = player(&path).find(&mine, &named("http")) else {
+    let CassetteMatch::Ambiguous { whose } = player(&path).find(&mine, &named("http")) else {
         panic!("the first's or the second's");
     };
     assert!(whose.contains("several keys"), "{whose}");

@@ -33,11 +33,11 @@ pub(super) struct NameId(u32);
 
 /// The names of a recording, each once.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NameTable {
     ids: HashMap<String, NameId>,
 }
 
-impl Names {
+impl NameTable {
     pub(super) fn id(&mut self, name: String) -> NameId {
         let next = NameId(self.ids.len() as u32);
         *self.ids.entry(name).or_insert(next)
@@ -148,8 +148,8 @@ mod tests {
 
     /// Exchanges of equal requests, each with its name and the number of its key; their places are
     /// their numbers.
-    fn recorded(lines: &[(Option<&str>, u32)]) -> (Names, Vec<Slot>) {
-        let mut names = Names::default();
+    fn recorded(lines: &[(Option<&str>, u32)]) -> (NameTable, Vec<Slot>) {
+        let mut names = NameTable::default();
         let slots = lines.iter().zip(0..).map(|((name, key), at)| Slot {
             tag: at,
             place: LinePlace {

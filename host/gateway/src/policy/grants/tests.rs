@@ -141,11 +141,15 @@ fn a_refused_address_says_what_would_allow_it() {
                 \"https://*.acme.org\", \"https://eu.acme.org\"]";
     let agree = "to allow it, agree to this address with `runner trust`";
     let cases = [
-        (exact, Place::Private, agree.to_owned()),
-        (wide, Place::Private, format!("{agree}, and {line}")),
-        (wide, Place::Loopback, format!("to allow it, {line}")),
-        (exact, Place::Metadata, "no name may lead there".to_owned()),
-        ("https://10.0.0.1", Place::Private, {
+        (exact, AddressScope::Private, agree.to_owned()),
+        (wide, AddressScope::Private, format!("{agree}, and {line}")),
+        (wide, AddressScope::Loopback, format!("to allow it, {line}")),
+        (
+            exact,
+            AddressScope::Metadata,
+            "no name may lead there".to_owned(),
+        ),
+        ("https://10.0.0.1", AddressScope::Private, {
             let line = line.replace("https://eu.acme.org", "https://10.0.0.1");
             format!("{agree}, and {line}")
         }),

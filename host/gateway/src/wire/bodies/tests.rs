@@ -200,9 +200,9 @@ async fn a_call_that_ends_early_leaves_nothing_behind() {
 
 /// Goes first when it is told so.
 #[derive(Debug, Default)]
-struct Turn(Notify);
+struct LaneTurn(Notify);
 
-impl Precedence for Turn {
+impl Precedence for LaneTurn {
     fn first(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(self.0.notified())
     }
@@ -218,7 +218,7 @@ async fn the_call_that_goes_first_waits_for_no_space() {
         space.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
         held.push(space);
     }
-    let turn = Arc::new(Turn::default());
+    let turn = Arc::new(LaneTurn::default());
     let call = Arc::new(CallBodies::of(turn.clone()));
     let (mut one, mut other) = (bodies.space(ACME, &call), bodies.space(ACME, &call));
     let mut waiting = Box::pin(async {

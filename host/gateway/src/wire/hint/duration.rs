@@ -59,12 +59,12 @@ impl Span {
 
 /// A sum of lengths with their units.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sum {
+pub(super) struct DurationSum {
     nanos: u128,
     step: u64,
 }
 
-impl Sum {
+impl DurationSum {
     /// Nothing yet.
     pub(super) const ZERO: Self = Self {
         nanos: 0,
@@ -99,7 +99,7 @@ pub(super) fn alone(text: &[u8]) -> Option<Decimal> {
 /// A Go or protobuf duration. Nothing may follow it.
 pub(super) fn with_units(text: &[u8]) -> Option<Span> {
     let mut cursor = Cursor::new(text);
-    let mut sum = Sum::ZERO;
+    let mut sum = DurationSum::ZERO;
     loop {
         let amount = cursor.decimal()?;
         sum.add(amount, unit(cursor.run(is_letter))?);

@@ -12,7 +12,7 @@
 //! beginning is searched.
 
 use super::cursor::Cursor;
-use super::duration::{self, SECOND, Span, Sum, is_letter};
+use super::duration::{self, DurationSum, SECOND, Span, is_letter};
 
 /// Bytes of a message that are searched; known messages have a few hundred.
 const MAX_MESSAGE: usize = 4096;
@@ -56,7 +56,7 @@ pub(super) fn wait(message: &str) -> Option<Span> {
 /// Pairs of a number and a unit, with or without space between, as far as they go.
 fn duration(text: &[u8]) -> Option<Span> {
     let mut at = Cursor::new(text);
-    let mut sum = Sum::ZERO;
+    let mut sum = DurationSum::ZERO;
     let mut any = false;
     while let Some((amount, unit)) = pair(&mut at) {
         sum.add(amount, unit);

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::*;
-use crate::exchange::Code;
+use crate::exchange::ExchangeCode;
 use crate::policy::grants::Credential;
 use crate::policy::origin::OriginPattern;
 use crate::policy::secret::Secret;
@@ -43,7 +43,7 @@ fn with_header(name: &str, value: &str) -> Exchange {
     }
 }
 
-fn refused(grants: &Grants, exchange: Exchange) -> (Code, String) {
+fn refused(grants: &Grants, exchange: Exchange) -> (ExchangeCode, String) {
     let fault = prepare(grants, &BTreeSet::new(), exchange, true).unwrap_err();
     (fault.code(), fault.to_string())
 }
@@ -69,7 +69,7 @@ fn the_hosts_own_headers_are_refused_in_any_case() {
     ];
     for name in reserved {
         let (code, message) = refused(&grants, with_header(name, "x"));
-        assert_eq!(code, Code::Denied, "{name}");
+        assert_eq!(code, ExchangeCode::Denied, "{name}");
         assert!(message.contains(&name.to_ascii_lowercase()), "{message}");
     }
     for name in ["content-type", "accept", "x-api-key", "anthropic-version"] {
@@ -95,7 +95,7 @@ fn the_place_of_the_named_credential_is_refused_too() {
     let cases = [("header:x-api-key", by_header), ("query:key", by_query)];
     for (scheme, exchange) in cases {
         let (code, message) = refused(&grants(scheme, Some("sk-12345678")), exchange);
-        assert_eq!(code, Code::Denied);
+        assert_eq!(code, ExchangeCode::Denied);
         assert!(message.contains("the credential goes there"), "{message}");
     }
 }
@@ -109,7 +109,7 @@ fn with_a_credential_no_part_of_an_answer_can_be_asked_for() {
             ..with_header(name, "bytes=0-9")
         };
         let (code, message) = refused(&grants, with_key);
-        assert_eq!(code, Code::Denied, "{name}");
+        assert_eq!(code, ExchangeCode::Denied, "{name}");
         assert!(message.contains("answers come whole"), "{message}");
         let without = with_header(name, "bytes=0-9");
         assert!(
@@ -168,7 +168,7 @@ fn what_is_no_http_request_is_invalid() {
         );
         assert_eq!(
             refused(&grants, exchange).0,
-            Code::InvalidRequest,
+            ExchangeCode::InvalidRequest,
             "{shown}"
         );
     }
@@ -184,7 +184,7 @@ fn a_body_has_its_limit() {
     assert!(prepare(&grants, &BTreeSet::new(), sized(REQUEST_LIMIT), true).is_ok());
     assert_eq!(
         refused(&grants, sized(REQUEST_LIMIT + 1)).0,
-        Code::InvalidRequest
+        ExchangeCode::InvalidRequest
     );
 }
 
@@ -196,7 +196,7 @@ fn a_credential_without_a_usable_value_says_where_it_should_come_from() {
     };
     for secret in [None, Some(""), Some(" \n"), Some("line\nbreak")] {
         let (code, message) = refused(&grants("bearer", secret), named());
-        assert_eq!(code, Code::Auth, "{secret:?}");
+        assert_eq!(code, ExchangeCode::Auth, "{secret:?}");
         assert!(message.contains("ACME_API_KEY"), "{message}");
         assert!(!message.contains("break"), "{message}");
     }
@@ -296,18 +296,18 @@ fn an_address_of_aws_says_what_is_signed_and_no_other_service_is() {
         assert!(value.contains(&expected), "{value}");
     }
     for (scheme, url, code) in [
-        ("aws-sigv4:sagemaker", bedrock, Code::Denied),
+        ("aws-sigv4:sagemaker", bedrock, ExchangeCode::Denied),
         (
             "aws-sigv4:bedrock",
             "https://lambda.us-east-1.amazonaws.com/",
-            Code::Denied,
+            ExchangeCode::Denied,
         ),
         (
             "aws-sigv4:bedrock",
             "https://b.s3.us-east-1.amazonaws.com/",
-            Code::Denied,
+            ExchangeCode::Denied,
         ),
-        ("aws-sigv4:bedrock", local, Code::InvalidRequest),
+        ("aws-sigv4:bedrock", local, ExchangeCode::InvalidRequest),
     ] {
         let fault = signed(scheme, url).unwrap_err();
         assert_eq!(fault.code(), code, "{scheme} {url}: {fault}");
@@ -322,7 +322,7 @@ fn a_plugin_sets_no_header_of_aws_beside_a_signature() {
             headers: vec![(name.to_owned(), "x".to_owned())],
             ..named("http://127.0.0.1:9/")
         };
-        assert_eq!(refused(&grants, exchange).0, Code::Denied, "{name}");
+        assert_eq!(refused(&grants, exchange).0, ExchangeCode::Denied, "{name}");
     }
     let without = Exchange {
         credential: None,

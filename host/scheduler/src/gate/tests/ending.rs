@@ -6,7 +6,7 @@ impl Watched {
     /// Why nothing will pass any more, if that is so.
     fn ended(&mut self, ms: u64) -> Option<Refusal> {
         match self.gate.check(at(ms), QUIET, false) {
-            Some(Held::Ended(why)) => Some(why),
+            Some(HoldReason::Ended(why)) => Some(why),
             _ => None,
         }
     }

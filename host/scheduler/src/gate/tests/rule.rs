@@ -111,7 +111,7 @@ proptest! {
         for (happening, pause, age) in steps {
             now += pause;
             lane.meets(now, age, &happening);
-            if let Some(Held::Until(time, _)) = lane.gate.check(at(now), QUIET, false) {
+            if let Some(HoldReason::Until(time, _)) = lane.gate.check(at(now), QUIET, false) {
                 prop_assert!(time > at(now));
                 now = (time - Time::ZERO).as_nanos().div_ceil(1_000_000) as u64;
                 prop_assert_eq!(lane.gate.check(at(now), QUIET, false), None);
@@ -137,9 +137,9 @@ proptest! {
             let blocked = gate.blocked_until();
             let said = match gate.check(at(now), QUIET, false) {
                 None => None,
-                Some(Held::Ended(_)) => Some(Holder::End),
-                Some(Held::Until(_, Why::Broken)) => Some(Holder::Breaker),
-                Some(Held::Until(until, _)) => {
+                Some(HoldReason::Ended(_)) => Some(Holder::End),
+                Some(HoldReason::Until(_, WaitReason::Broken)) => Some(Holder::Breaker),
+                Some(HoldReason::Until(until, _)) => {
                     prop_assert!(blocked.is_none_or(|known| known == until));
                     Some(Holder::Backoff)
                 }

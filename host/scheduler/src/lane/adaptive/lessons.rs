@@ -6,9 +6,9 @@ use super::{Adaptive, Flight, Holder, Order, Strategy, Surroundings};
 use crate::bucket::Bucket;
 use crate::classifier::{Finding, LimitKind, Unexplained};
 use crate::event::Event;
-use crate::evidence::Seen;
+use crate::evidence::TimedReading;
 use crate::hint::{Dimension, Hint, Reading};
-use crate::knee::{Advice, Came};
+use crate::knee::{Advice, AnsweredAttempt};
 use crate::pace::Pace;
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -17,7 +17,7 @@ use crate::tuning::adaptive::{
     BLOCK_INTERVALS, LONGEST_QUIET, LONGEST_USUAL_BLOCK, NEARLY_EMPTY, NEARLY_EMPTY_CALLS, QUIET,
     QUIET_LATENCIES, SHORTEST_EARLY_BLOCK, SHORTEST_PACED_BLOCK, SHORTEST_QUIET, TIME_TO_LIMIT,
 };
-use crate::window::Heard;
+use crate::window::LastAnswer;
 
 impl Adaptive {
     /// Takes in what a response says about one limit.
@@ -50,7 +50,7 @@ impl Adaptive {
         let bucket = &mut self.buckets[index];
         let calls = Dimension::Requests;
         let since = self.sent.total()[calls].saturating_sub(flight.note.marks[calls]);
-        let seen = Seen {
+        let seen = TimedReading {
             sent_at: flight.sent_at,
             received_at: now,
             mark: flight.note.marks[reading.dimension],
@@ -88,7 +88,7 @@ impl Adaptive {
             self.knee.spaced();
             return;
         }
-        let came = Came {
+        let came = AnsweredAttempt {
             among: flight.among,
             took: now - flight.sent_at,
             ahead: flight.note.order.ahead,
@@ -120,7 +120,7 @@ impl Adaptive {
 
     /// Takes in that an attempt was accepted and ended well.
     pub(super) fn accept(&mut self, flight: &Flight, in_flight: u32, now: Time) {
-        self.answers.heard = Heard {
+        self.answers.heard = LastAnswer {
             at: now,
             took: now - flight.sent_at,
         };

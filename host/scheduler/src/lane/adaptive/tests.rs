@@ -9,7 +9,7 @@ use crate::chance::Chance;
 use crate::classifier::LimitKind;
 use crate::event::Notice;
 use crate::hint::{Hint, Reading};
-use crate::job::{Cost, LaneId, LongWait};
+use crate::job::{LaneId, LongWait, QuotaUse};
 use crate::sent::Amounts;
 
 mod any_ends;
@@ -24,7 +24,7 @@ fn at(ms: u64) -> Time {
 
 /// One request of a hundred tokens.
 fn usual() -> Amounts {
-    Amounts::of(Cost {
+    Amounts::of(QuotaUse {
         input_tokens: 100,
         output_tokens: 0,
     })
@@ -91,7 +91,7 @@ impl Rig {
         self.strategy.check(&usual(), self.in_flight, &mut around)
     }
 
-    fn why(&mut self, ms: u64) -> Option<Why> {
+    fn why(&mut self, ms: u64) -> Option<WaitReason> {
         match self.check(ms) {
             Verdict::Wait(why, _) => why,
             verdict => panic!("{verdict:?}"),
@@ -235,7 +235,7 @@ fn a_success_that_says_nothing_is_left_holds_the_next_until_the_reset() {
         panic!("nothing is left");
     };
     assert!(until >= Some(at(60_000)));
-    let used_up = Why::Learnt {
+    let used_up = WaitReason::Learnt {
         dimension: Dimension::Requests,
         used: 10,
         limit: 10,
@@ -251,7 +251,7 @@ fn a_refusal_with_a_reading_that_explains_it_changes_nothing_but_the_bucket() {
     assert_eq!(rig.strategy.window(), 200);
     assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Unknown);
     assert_eq!(rig.strategy.gate.blocked_until(), None);
-    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
+    assert!(matches!(rig.why(11), Some(WaitReason::Learnt { .. })));
     assert_eq!(rig.events("concurrency:decreased"), 0);
 }
 
@@ -263,7 +263,7 @@ fn a_silent_refusal_is_explained_by_a_bucket_that_was_nearly_empty() {
     rig.end(11, &flights[1], Class::Throttled, &silent());
     assert_eq!(rig.strategy.trust.disappointments, 0);
     assert_eq!(rig.strategy.window(), 200);
-    assert!(matches!(rig.why(12), Some(Why::Learnt { .. })));
+    assert!(matches!(rig.why(12), Some(WaitReason::Learnt { .. })));
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn an_explained_refusal_blocks_if_the_server_asked_to_wait() {
         ..says(10, 0, Duration::from_millis(100))
     };
     rig.end(10, &flights[0], Class::Throttled, &hint);
-    assert_eq!(rig.why(1000), Some(Why::Blocked { asked: true }));
+    assert_eq!(rig.why(1000), Some(WaitReason::Blocked { asked: true }));
     assert_eq!(rig.send(2010, 9).len(), 1, "half open");
 }
 
@@ -302,7 +302,7 @@ fn a_refusal_against_declared_limits_disappoints_them_and_cuts_nothing() {
     assert_eq!(rig.strategy.trust.disappointments, 1);
     assert_eq!(rig.strategy.window(), 200);
     assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Unknown);
-    assert_eq!(rig.why(21), Some(Why::Blocked { asked: false }));
+    assert_eq!(rig.why(21), Some(WaitReason::Blocked { asked: false }));
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn refusals_at_any_height_are_a_matter_of_rate() {
     assert_eq!(rig.strategy.refusals.classifier.kind(), LimitKind::Rate);
     assert!(rig.strategy.pace.interval().is_some());
     rig.send(now, 1000);
-    assert!(matches!(rig.why(now), Some(Why::Pace { .. })));
+    assert!(matches!(rig.why(now), Some(WaitReason::Pace { .. })));
 }
 
 #[test]
@@ -452,7 +452,7 @@ fn server_trouble_costs_no_window() {
     assert!(matches!(rig.check(11), Verdict::Go(_)));
     let flights = rig.send(11, 1);
     rig.end_all(12, &flights, Class::Transient);
-    assert_eq!(rig.why(13), Some(Why::Broken));
+    assert_eq!(rig.why(13), Some(WaitReason::Broken));
     assert_eq!(rig.events("breaker:opened"), 1);
 }
 

@@ -8,12 +8,12 @@ use crate::event::Event;
 
 /// The last word.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct LastAnnouncement {
     window: u32,
     rate: Option<(u64, Duration)>,
 }
 
-impl Told {
+impl LastAnnouncement {
     /// Of a lane that opens with this window, and has no need to say so.
     pub(super) fn new(window: u32) -> Self {
         Self { window, rate: None }

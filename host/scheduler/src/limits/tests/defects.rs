@@ -116,7 +116,7 @@ fn a_lease_of_which_a_part_has_expired_is_not_allowed_again() {
     let (mut desk, rpm) = Desk::with(requests(1));
     let daily = desk
         .limits
-        .declare(limit(Counts::Tokens(Duration::from_hours(24)), 100));
+        .declare(limit(LimitMeasure::Tokens(Duration::from_hours(24)), 100));
     let slots = desk.limits.declare(concurrency(1));
     let asked = [(rpm, 1), (daily, 50), (slots, 1)];
     let lease = desk.ask(at(0), &asked).unwrap();
@@ -137,7 +137,7 @@ fn a_lost_hold_is_neither_renewed_nor_given_back_twice() {
     let (mut desk, slots) = Desk::with(concurrency(2));
     let daily = desk
         .limits
-        .declare(limit(Counts::Tokens(Duration::from_hours(24)), 100));
+        .declare(limit(LimitMeasure::Tokens(Duration::from_hours(24)), 100));
     let lost = desk.ask(at(0), &[(slots, 1), (daily, 50)]).unwrap();
     let other = desk.ask(at(60), &[(slots, 2)]).unwrap();
     desk.limits.renew(at(61), lost);

@@ -31,7 +31,7 @@ struct Asked {
 
 #[derive(Debug, Default)]
 struct Model {
-    limits: Vec<(Counts, u64)>,
+    limits: Vec<(LimitMeasure, u64)>,
     history: Vec<Asked>,
     /// Amounts: reserved, later found to be used beyond it, and given back.
     reserved: u64,
@@ -42,8 +42,8 @@ struct Model {
 impl Model {
     fn window(&self, limit: usize) -> Option<Duration> {
         match self.limits[limit].0 {
-            Counts::Requests(window) | Counts::Tokens(window) => Some(window),
-            Counts::Concurrency => None,
+            LimitMeasure::Requests(window) | LimitMeasure::Tokens(window) => Some(window),
+            LimitMeasure::Concurrency => None,
         }
     }
 
@@ -195,12 +195,12 @@ fn typed(given: &[(usize, u64)]) -> Vec<(LimitId, u64)> {
 const LIMITS: usize = 4;
 
 /// Windows shorter and longer than a hold, and two kinds of capacity.
-fn declared() -> [(Counts, u64); LIMITS] {
+fn declared() -> [(LimitMeasure, u64); LIMITS] {
     [
-        (Counts::Requests(Duration::from_secs(20)), 6),
-        (Counts::Tokens(Duration::from_secs(100)), 60),
-        (Counts::Concurrency, 4),
-        (Counts::Tokens(Duration::from_secs(33)), 40),
+        (LimitMeasure::Requests(Duration::from_secs(20)), 6),
+        (LimitMeasure::Tokens(Duration::from_secs(100)), 60),
+        (LimitMeasure::Concurrency, 4),
+        (LimitMeasure::Tokens(Duration::from_secs(33)), 40),
     ]
 }
 

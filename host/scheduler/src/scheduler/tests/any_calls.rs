@@ -12,7 +12,7 @@ use super::*;
 enum Call {
     Offer {
         lane: usize,
-        cost: Cost,
+        cost: QuotaUse,
         limits: u8,
         retries: Option<u32>,
     },
@@ -21,7 +21,7 @@ enum Call {
         which: usize,
         class: Class,
         hint: Hint,
-        usage: Option<Cost>,
+        usage: Option<QuotaUse>,
     },
     Cancel {
         which: usize,
@@ -91,8 +91,8 @@ fn hint() -> impl Strategy<Value = Hint> {
     })
 }
 
-fn cost() -> impl Strategy<Value = Cost> {
-    (count(), count()).prop_map(|(input_tokens, output_tokens)| Cost {
+fn cost() -> impl Strategy<Value = QuotaUse> {
+    (count(), count()).prop_map(|(input_tokens, output_tokens)| QuotaUse {
         input_tokens,
         output_tokens,
     })
@@ -119,7 +119,7 @@ fn call() -> impl Strategy<Value = Call> {
 
 /// Where a job is, as the caller knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum LeasePlace {
     Queued,
     Out,
     Ended,
@@ -131,7 +131,7 @@ struct Caller {
     lanes: [LaneId; 3],
     limits: [LimitId; 3],
     now: Time,
-    jobs: BTreeMap<JobId, Place>,
+    jobs: BTreeMap<JobId, LeasePlace>,
     is_drained: bool,
     /// Everything that was decided.
     record: Vec<String>,
@@ -146,9 +146,9 @@ impl Caller {
         };
         let lanes = [LanePolicy::default(), slots(2), unadaptive].map(|p| scheduler.open(p));
         let counts = [
-            (Counts::Concurrency, 2),
-            (Counts::Requests(Duration::from_secs(10)), 5),
-            (Counts::Tokens(MINUTE), 300),
+            (LimitMeasure::Concurrency, 2),
+            (LimitMeasure::Requests(Duration::from_secs(10)), 5),
+            (LimitMeasure::Tokens(MINUTE), 300),
         ];
         let limits = counts.map(|(counts, capacity)| {
             let name = "limit".to_owned();
@@ -169,7 +169,7 @@ impl Caller {
         }
     }
 
-    fn pick(&self, which: usize, place: Place) -> Option<JobId> {
+    fn pick(&self, which: usize, place: LeasePlace) -> Option<JobId> {
         let there = self.jobs.iter().filter(|(_, known)| **known == place);
         let there: Vec<JobId> = there.map(|(job, _)| *job).collect();
         Some(there[which.checked_rem(there.len())?])
@@ -191,7 +191,7 @@ impl Caller {
                     limits,
                 };
                 let job = self.scheduler.offer(self.now, self.lanes[*lane], demand);
-                assert_eq!(self.jobs.insert(job, Place::Queued), None);
+                assert_eq!(self.jobs.insert(job, LeasePlace::Queued), None);
             }
             Call::Finish {
                 which,
@@ -199,16 +199,16 @@ impl Caller {
                 hint,
                 usage,
             } => {
-                if let Some(job) = self.pick(*which, Place::Out) {
+                if let Some(job) = self.pick(*which, LeasePlace::Out) {
                     let (class, usage) = (*class, *usage);
                     self.finish(job, &End { class, hint, usage });
                 }
             }
             Call::Cancel { which } => {
-                let places = [Place::Queued, Place::Out, Place::Ended];
+                let places = [LeasePlace::Queued, LeasePlace::Out, LeasePlace::Ended];
                 if let Some(job) = self.pick(*which, places[which % 3]) {
                     self.scheduler.cancel(self.now, job);
-                    self.jobs.insert(job, Place::Ended);
+                    self.jobs.insert(job, LeasePlace::Ended);
                 }
             }
             Call::Drain => {
@@ -225,10 +225,10 @@ impl Caller {
         let next = self.scheduler.finish(self.now, job, end);
         self.record.push(format!("{next:?}"));
         let place = match next {
-            Next::Return | Next::TooLong(_) => Place::Ended,
-            Next::Again { not_before, .. } => {
+            NextStep::Return | NextStep::TooLong(_) => LeasePlace::Ended,
+            NextStep::Again { not_before, .. } => {
                 assert!(not_before >= self.now);
-                Place::Queued
+                LeasePlace::Queued
             }
         };
         self.jobs.insert(job, place);
@@ -245,15 +245,19 @@ impl Caller {
             let (job, place) = match action {
                 Action::Start(job) => {
                     assert!(!self.is_drained, "{job:?} starts after the end");
-                    (job, Place::Out)
+                    (job, LeasePlace::Out)
                 }
                 Action::Refuse(job, why) => {
                     assert_eq!(why == Refusal::Draining, self.is_drained);
-                    (job, Place::Ended)
+                    (job, LeasePlace::Ended)
                 }
             };
             let before = self.jobs.insert(job, place);
-            assert_eq!(before, Some(Place::Queued), "{job:?} goes or ends once");
+            assert_eq!(
+                before,
+                Some(LeasePlace::Queued),
+                "{job:?} goes or ends once"
+            );
         }
         panic!("more to do than there are jobs");
     }
@@ -274,12 +278,12 @@ impl Caller {
         let queued: usize = views.iter().map(|view| view.queued).sum();
         let out: u32 = views.iter().map(|view| view.in_flight).sum();
         let count = |place| self.jobs.values().filter(|p| **p == place).count();
-        assert_eq!(queued, count(Place::Queued));
+        assert_eq!(queued, count(LeasePlace::Queued));
         assert!(
             !self.is_drained || queued == 0,
             "somebody waits for nothing"
         );
-        assert_eq!(out as usize, count(Place::Out));
+        assert_eq!(out as usize, count(LeasePlace::Out));
         for (view, most) in views.iter().zip([256, 2, 3]) {
             assert!((1..=most).contains(&view.window));
         }
@@ -324,10 +328,10 @@ proptest! {
         let hint = Hint::default();
         let class = Class::Ok;
         let mut steps = 0;
-        while caller.jobs.values().any(|place| *place != Place::Ended) {
+        while caller.jobs.values().any(|place| *place != LeasePlace::Ended) {
             steps += 1;
             prop_assert!(steps < 20_000, "somebody waits for ever");
-            if let Some(job) = caller.pick(0, Place::Out) {
+            if let Some(job) = caller.pick(0, LeasePlace::Out) {
                 caller.finish(job, &End { class, hint: &hint, usage: None });
                 caller.obey();
             } else {

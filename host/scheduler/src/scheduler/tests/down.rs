@@ -68,7 +68,7 @@ fn who_comes_later_ends_when_three_of_them_have_failed_at_once() {
                 Action::Start(job) => {
                     tried.push(job);
                     let next = rig.ends(job, Class::Transient);
-                    assert!(matches!(next, Next::Again { .. }));
+                    assert!(matches!(next, NextStep::Again { .. }));
                 }
                 Action::Refuse(job, _) => assert!(refused.insert(job)),
             }
@@ -115,12 +115,14 @@ fn among_others(
                     rig.now += 1;
                     (job, rig.ends(job, Class::Ok))
                 }
-                Action::Refuse(job, _) => (job, Next::Return),
+                Action::Refuse(job, _) => (job, NextStep::Return),
             };
-            if next == Next::Return {
+            if next == NextStep::Return {
                 ended += 1;
             }
-            if job.ticket() >= own && next == Next::Return && !matches!(action, Action::Refuse(..))
+            if job.ticket() >= own
+                && next == NextStep::Return
+                && !matches!(action, Action::Refuse(..))
             {
                 good.insert(job.ticket());
                 minutes = rig.now / 60_000;
@@ -170,7 +172,7 @@ fn a_large_job_that_small_ones_overtake_is_not_to_blame() {
                 let next = rig.ends(job, Class::Throttled);
                 assert_ne!(
                     next,
-                    Next::Return,
+                    NextStep::Return,
                     "after {refused} refusals, {} ms",
                     rig.now
                 );

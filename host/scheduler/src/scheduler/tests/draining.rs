@@ -24,7 +24,7 @@ fn who_waits_for_a_slot_ends_at_once_and_who_is_out_ends_as_it_ends() {
     assert_eq!(rig.started(), [0]);
     assert_eq!(drain(&mut rig), [1]);
     let next = rig.finish(out, Class::Ok, &Hint::default());
-    assert_eq!(next, Next::Return);
+    assert_eq!(next, NextStep::Return);
     assert_eq!(refused(&mut rig), [0; 0]);
     assert_eq!(rig.wake(), None, "nothing is ever to be done again");
     let counts = rig.scheduler.view(lane).metrics;
@@ -39,14 +39,14 @@ fn who_waits_for_a_blocked_lane_or_a_retry_ends_at_once() {
     assert_eq!(rig.started(), [0, 1]);
     let long = asks_for(Duration::from_mins(15));
     let next = rig.finish(first, Class::Throttled, &long);
-    assert!(matches!(next, Next::Again { .. }));
+    assert!(matches!(next, NextStep::Again { .. }));
     rig.offer(lane);
     assert_eq!(rig.started(), [0; 0]);
     assert_eq!(drain(&mut rig), [0, 2]);
 
     // One that would be tried again ends instead, as does whoever comes now.
     let next = rig.finish(second, Class::Throttled, &long);
-    assert!(matches!(next, Next::Again { .. }));
+    assert!(matches!(next, NextStep::Again { .. }));
     assert_eq!(refused(&mut rig), [1]);
     rig.offer(lane);
     assert_eq!(refused(&mut rig), [3]);
@@ -59,7 +59,7 @@ fn who_waits_for_a_declared_limit_ends_at_once() {
     let lanes = [(); 2].map(|()| rig.scheduler.open(slots(8)));
     let limit = rig.scheduler.declare(Limit {
         name: "team".to_owned(),
-        counts: Counts::Concurrency,
+        counts: LimitMeasure::Concurrency,
         capacity: 1,
     });
     for lane in lanes {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::*;
 
 /// A lane with so many slots, and a limit that its jobs are under.
-fn limited(counts: Counts, capacity: u64) -> (Rig, LaneId, Arc<[LimitId]>) {
+fn limited(counts: LimitMeasure, capacity: u64) -> (Rig, LaneId, Arc<[LimitId]>) {
     let (mut rig, lane) = Rig::with(slots(20));
     let limit = rig.scheduler.declare(Limit {
         name: "limit".to_owned(),
@@ -32,7 +32,7 @@ impl Rig {
 
 #[test]
 fn a_denied_job_holds_up_no_job_of_another_key() {
-    let (mut rig, lane, limits) = limited(Counts::Requests(MINUTE), 1);
+    let (mut rig, lane, limits) = limited(LimitMeasure::Requests(MINUTE), 1);
     let other = rig.scheduler.open(slots(20));
     rig.offer_with(lane, under(&limits));
     rig.offer_with(lane, under(&limits));
@@ -42,7 +42,7 @@ fn a_denied_job_holds_up_no_job_of_another_key() {
 
 #[test]
 fn a_denied_job_goes_at_the_exact_time_with_a_new_lease() {
-    let (mut rig, lane, limits) = limited(Counts::Requests(MINUTE), 1);
+    let (mut rig, lane, limits) = limited(LimitMeasure::Requests(MINUTE), 1);
     let first = rig.offer_with(lane, under(&limits));
     rig.offer_with(lane, under(&limits));
     assert_eq!(rig.started(), [0]);
@@ -73,7 +73,7 @@ fn each_attempt_has_one_lease_and_each_end_settles_it_once() {
         Class::NotFound,
     ];
     for class in ends {
-        let (mut rig, lane, limits) = limited(Counts::Concurrency, 1);
+        let (mut rig, lane, limits) = limited(LimitMeasure::Concurrency, 1);
         let job = rig.offer_with(lane, under(&limits));
         assert_eq!(
             (rig.started(), rig.leased().len()),
@@ -90,7 +90,7 @@ fn each_attempt_has_one_lease_and_each_end_settles_it_once() {
 
 #[test]
 fn a_job_that_is_cancelled_on_the_wire_settles_its_lease() {
-    let (mut rig, lane, limits) = limited(Counts::Concurrency, 1);
+    let (mut rig, lane, limits) = limited(LimitMeasure::Concurrency, 1);
     let job = rig.offer_with(lane, under(&limits));
     rig.offer_with(lane, under(&limits));
     assert_eq!(rig.started(), [0]);
@@ -102,7 +102,7 @@ fn a_job_that_is_cancelled_on_the_wire_settles_its_lease() {
 #[test]
 fn two_at_once_overlap_and_one_at_once_do_not() {
     for (capacity, together) in [(1, vec![0]), (2, vec![0, 1])] {
-        let (mut rig, lane, limits) = limited(Counts::Concurrency, capacity);
+        let (mut rig, lane, limits) = limited(LimitMeasure::Concurrency, capacity);
         let first = rig.offer_with(lane, under(&limits));
         rig.offer_with(lane, under(&limits));
         assert_eq!(rig.started(), together);
@@ -120,7 +120,7 @@ fn two_at_once_overlap_and_one_at_once_do_not() {
 #[test]
 fn the_same_calls_start_the_same_jobs_at_the_same_times() {
     let run = || {
-        let (mut rig, lane, limits) = limited(Counts::Requests(MINUTE), 7);
+        let (mut rig, lane, limits) = limited(LimitMeasure::Requests(MINUTE), 7);
         let jobs: Vec<JobId> = (0..40)
             .map(|_| rig.offer_with(lane, under(&limits)))
             .collect();

@@ -11,7 +11,7 @@ fn three() -> (Rig, [LaneId; 3]) {
     (rig, lanes)
 }
 
-fn declare(rig: &mut Rig, counts: Counts, capacity: u64) -> LimitId {
+fn declare(rig: &mut Rig, counts: LimitMeasure, capacity: u64) -> LimitId {
     rig.scheduler.declare(Limit {
         name: "group".to_owned(),
         counts,
@@ -19,7 +19,7 @@ fn declare(rig: &mut Rig, counts: Counts, capacity: u64) -> LimitId {
     })
 }
 
-fn under(limits: &[LimitId], cost: Cost) -> Demand {
+fn under(limits: &[LimitId], cost: QuotaUse) -> Demand {
     Demand {
         cost,
         limits: Arc::from(limits),
@@ -29,19 +29,19 @@ fn under(limits: &[LimitId], cost: Cost) -> Demand {
 
 /// One request under these limits.
 fn one(limits: &[LimitId]) -> Demand {
-    under(limits, Cost::default())
+    under(limits, QuotaUse::default())
 }
 
 #[test]
 fn a_head_that_does_not_fit_holds_up_everybody_behind_it() {
     let (mut rig, [lane, ..]) = three();
-    let limit = declare(&mut rig, Counts::Tokens(MINUTE), 1000);
+    let limit = declare(&mut rig, LimitMeasure::Tokens(MINUTE), 1000);
     for cost in [800, 500, 100] {
         rig.offer_with(lane, under(&[limit], tokens(cost)));
     }
     assert_eq!(rig.started(), [0], "the small one doesn't overtake");
     let why = rig.scheduler.view(lane).wait.expect("it waits").why;
-    let expected = Why::Declared {
+    let expected = WaitReason::Declared {
         name: "group".to_owned(),
         used: 800,
         capacity: 1000,
@@ -54,7 +54,7 @@ fn a_head_that_does_not_fit_holds_up_everybody_behind_it() {
 #[test]
 fn what_was_not_used_is_free_for_the_next() {
     let (mut rig, [lane, ..]) = three();
-    let limit = declare(&mut rig, Counts::Tokens(MINUTE), 1000);
+    let limit = declare(&mut rig, LimitMeasure::Tokens(MINUTE), 1000);
     let first = rig.offer_with(lane, under(&[limit], tokens(900)));
     rig.offer_with(lane, under(&[limit], tokens(800)));
     assert_eq!(rig.started(), [0]);
@@ -69,7 +69,7 @@ fn what_was_not_used_is_free_for_the_next() {
 #[test]
 fn more_than_a_declared_limit_holds_is_refused_at_once_with_the_reason() {
     let (mut rig, [lane, ..]) = three();
-    let limit = declare(&mut rig, Counts::Tokens(MINUTE), 1000);
+    let limit = declare(&mut rig, LimitMeasure::Tokens(MINUTE), 1000);
     let large = rig.offer_with(lane, under(&[limit], tokens(1001)));
     let small = rig.offer_with(lane, under(&[limit], tokens(1000)));
     let why = Refusal::Oversize {
@@ -85,7 +85,7 @@ fn more_than_a_declared_limit_holds_is_refused_at_once_with_the_reason() {
 fn a_limit_that_nobody_declared_is_refused_at_once() {
     let (mut rig, [lane, ..]) = three();
     let mut elsewhere = Rig::new();
-    let foreign = declare(&mut elsewhere, Counts::Concurrency, 1);
+    let foreign = declare(&mut elsewhere, LimitMeasure::Concurrency, 1);
     let job = rig.offer_with(lane, one(&[foreign]));
     let expected = [Action::Refuse(job, Refusal::UnknownLimit)];
     assert_eq!(rig.actions(), expected);
@@ -94,8 +94,8 @@ fn a_limit_that_nobody_declared_is_refused_at_once() {
 #[test]
 fn a_job_takes_all_that_it_needs_or_nothing() {
     let (mut rig, [a, b, c]) = three();
-    let places = declare(&mut rig, Counts::Concurrency, 1);
-    let requests = declare(&mut rig, Counts::Requests(MINUTE), 10);
+    let places = declare(&mut rig, LimitMeasure::Concurrency, 1);
+    let requests = declare(&mut rig, LimitMeasure::Requests(MINUTE), 10);
     rig.offer_with(a, one(&[places]));
     rig.offer_with(b, one(&[places, requests]));
     for _ in 0..12 {
@@ -109,7 +109,7 @@ fn a_job_takes_all_that_it_needs_or_nothing() {
 #[test]
 fn a_shared_limit_is_given_out_by_ticket() {
     let (mut rig, [a, b, c]) = three();
-    let limit = declare(&mut rig, Counts::Concurrency, 1);
+    let limit = declare(&mut rig, LimitMeasure::Concurrency, 1);
     let lanes = [c, a, b, a, c, b, b, a, c];
     let jobs = lanes.map(|lane| rig.offer_with(lane, one(&[limit])));
     let mut order = Vec::new();
@@ -126,7 +126,7 @@ fn a_shared_limit_is_given_out_by_ticket() {
 #[test]
 fn a_large_job_of_one_lane_is_not_starved_by_small_ones_of_another() {
     let (mut rig, [small, large, _]) = three();
-    let limit = declare(&mut rig, Counts::Tokens(Duration::from_secs(1)), 1000);
+    let limit = declare(&mut rig, LimitMeasure::Tokens(Duration::from_secs(1)), 1000);
     rig.offer_with(small, under(&[limit], tokens(300)));
     let large = rig.offer_with(large, under(&[limit], tokens(900)));
     for _ in 0..20 {
@@ -145,7 +145,7 @@ fn a_large_job_of_one_lane_is_not_starved_by_small_ones_of_another() {
 #[test]
 fn a_lane_that_is_blocked_for_its_own_reasons_holds_up_nobody_at_a_shared_limit() {
     let (mut rig, [a, b, _]) = three();
-    let limit = declare(&mut rig, Counts::Concurrency, 1);
+    let limit = declare(&mut rig, LimitMeasure::Concurrency, 1);
     let holder = rig.offer_with(b, one(&[limit]));
     let impatient = Demand {
         max_retries: Some(0),
@@ -165,7 +165,7 @@ fn a_lane_that_is_blocked_for_its_own_reasons_holds_up_nobody_at_a_shared_limit(
 #[test]
 fn cancelling_who_waits_for_a_limit_lets_the_next_one_have_it() {
     let (mut rig, [a, b, _]) = three();
-    let limit = declare(&mut rig, Counts::Tokens(MINUTE), 100);
+    let limit = declare(&mut rig, LimitMeasure::Tokens(MINUTE), 100);
     rig.offer_with(a, under(&[limit], tokens(50)));
     rig.started();
     let large = rig.offer_with(a, under(&[limit], tokens(60)));
@@ -179,7 +179,7 @@ fn cancelling_who_waits_for_a_limit_lets_the_next_one_have_it() {
 #[test]
 fn a_place_is_kept_for_as_long_as_the_call_lasts() {
     let (mut rig, [lane, ..]) = three();
-    let limit = declare(&mut rig, Counts::Concurrency, 1);
+    let limit = declare(&mut rig, LimitMeasure::Concurrency, 1);
     let long = rig.offer_with(lane, one(&[limit]));
     rig.offer_with(lane, one(&[limit]));
     assert_eq!(rig.pass(600_000), [0], "ten holds long");
@@ -191,7 +191,7 @@ fn a_place_is_kept_for_as_long_as_the_call_lasts() {
 #[test]
 fn a_place_is_given_back_once_however_often_the_end_is_told() {
     let (mut rig, [lane, ..]) = three();
-    let limit = declare(&mut rig, Counts::Concurrency, 2);
+    let limit = declare(&mut rig, LimitMeasure::Concurrency, 2);
     let jobs: Vec<JobId> = (0..6)
         .map(|_| rig.offer_with(lane, one(&[limit])))
         .collect();
@@ -209,7 +209,7 @@ fn a_place_is_given_back_once_however_often_the_end_is_told() {
 #[test]
 fn a_retry_reserves_again_and_a_pause_holds_nothing() {
     let (mut rig, [a, b, _]) = three();
-    let limit = declare(&mut rig, Counts::Concurrency, 1);
+    let limit = declare(&mut rig, LimitMeasure::Concurrency, 1);
     let failing = rig.offer_with(a, one(&[limit]));
     let other = rig.offer_with(b, one(&[limit]));
     assert_eq!(rig.started(), [0]);
@@ -231,7 +231,7 @@ fn without_adapting_declared_limits_hold() {
         strategy: LaneStrategy::Fixed,
         ..slots(20)
     });
-    let limit = declare(&mut rig, Counts::Requests(MINUTE), 3);
+    let limit = declare(&mut rig, LimitMeasure::Requests(MINUTE), 3);
     for _ in 0..7 {
         rig.offer_with(lane, one(&[limit]));
     }
@@ -243,7 +243,7 @@ fn without_adapting_declared_limits_hold() {
 fn of_a_learnt_and_a_declared_limit_the_tighter_one_holds() {
     for (declared, expected) in [(5, 5), (50, 9)] {
         let (mut rig, [lane, ..]) = three();
-        let limit = declare(&mut rig, Counts::Requests(MINUTE), declared);
+        let limit = declare(&mut rig, LimitMeasure::Requests(MINUTE), declared);
         let first = rig.offer(lane);
         rig.started();
         let hint = says(Dimension::Requests, 10, 9, MINUTE);

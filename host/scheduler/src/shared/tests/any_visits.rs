@@ -38,7 +38,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 struct Program {
     id: u64,
     sharing: Sharing,
-    coming: Option<(Time, Time, Portion)>,
+    coming: Option<(Time, Time, QuotaReply)>,
 }
 
 struct World {
@@ -79,9 +79,9 @@ impl World {
         }
     }
 
-    fn visit(&mut self, index: usize) -> Visit {
+    fn visit(&mut self, index: usize) -> QuotaReport {
         let program = &mut self.programs[index];
-        Visit {
+        QuotaReport {
             rule: Some((self.limit, SECOND)),
             ..program.sharing.visit(self.now, Some(1))
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_scheduler::{CommonQuota, Portion, Shareable, Time};
+use runner_scheduler::{CommonQuota, QuotaReply, Shareable, Time};
 
 use super::{Client, Happening};
 
@@ -54,7 +54,7 @@ impl Client {
     }
 
     /// It hears what it may send, and when to come again.
-    pub(super) fn hears(&mut self, lane: usize, asked: Time, portion: &Portion) {
+    pub(super) fn hears(&mut self, lane: usize, asked: Time, portion: &QuotaReply) {
         let what = Shareable::Lane(self.lanes[lane]);
         self.scheduler.hear(self.now, what, asked, portion);
         self.note(|| format!("lane {lane} hears {portion:?}"));

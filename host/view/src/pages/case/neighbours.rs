@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use runner_store::{From, RowsByKey, RunInfo, StoreError};
+use runner_store::{PageStart, RowsByKey, RunInfo, StoreError};
 
 use crate::address::{Address, segment};
 use crate::site::{LookedUp, Site};
@@ -41,7 +41,7 @@ pub(super) fn ways(
         run,
         rows: site.store.rows_by_key(&run.id)?,
         place: match address.from {
-            From::After(figure, it) if it == test => (figure, test),
+            PageStart::After(figure, it) if it == test => (figure, test),
             _ => (0.0, test),
         },
         column,
@@ -100,9 +100,9 @@ impl Here<'_> {
         }
         let (figure, test) = self.place;
         let from = if backwards {
-            From::Before(figure, test)
+            PageStart::Before(figure, test)
         } else {
-            From::After(figure, test)
+            PageStart::After(figure, test)
         };
         let store = &self.site.store;
         let page = store.test_page(&self.run.id, &address.wanted, address.order, from, 1)?;
@@ -138,7 +138,7 @@ impl Here<'_> {
     }
 
     fn link(&self, (figure, test): (f64, u32), column: u32) -> String {
-        let query = self.address.at(From::After(figure, test)).query();
+        let query = self.address.at(PageStart::After(figure, test)).query();
         format!(
             "/runs/{}/cases/{test}/{column}{query}",
             segment(&self.run.id)

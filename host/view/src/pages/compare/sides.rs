@@ -24,14 +24,14 @@ const LABEL: usize = 28;
 
 /// What of a run is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum ComparisonAxis {
     Column,
     Model,
     Prompt,
 }
 
 /// A column, or what it has in common with others.
-type Facet = (By, u32);
+type Facet = (ComparisonAxis, u32);
 
 /// The two sides, and what the address says of them.
 pub(super) struct Sides {
@@ -41,7 +41,7 @@ pub(super) struct Sides {
     pub(super) new: Vec<Column>,
     /// The columns that are compared.
     pub(super) columns: Vec<(u32, u32)>,
-    pub(super) by: By,
+    pub(super) by: ComparisonAxis,
     chosen: Option<[Facet; 2]>,
     /// What of the address names no such part.
     pub(super) unread: Vec<String>,
@@ -90,7 +90,7 @@ impl Sides {
                 Some(chosen) => of_parts(&old, &new, chosen),
                 None => pairs(&old, &new),
             },
-            by: chosen.map_or(By::Column, |it| it[0].0),
+            by: chosen.map_or(ComparisonAxis::Column, |it| it[0].0),
             chosen,
             unread,
             before,
@@ -118,16 +118,16 @@ impl Sides {
     /// What two columns that are compared have in common, where models or prompts are.
     pub(super) fn common(&self, column: u32) -> Option<String> {
         match self.by {
-            By::Column => None,
-            By::Model => Some(self.name((By::Prompt, column))),
-            By::Prompt => Some(self.name((By::Model, column))),
+            ComparisonAxis::Column => None,
+            ComparisonAxis::Model => Some(self.name((ComparisonAxis::Prompt, column))),
+            ComparisonAxis::Prompt => Some(self.name((ComparisonAxis::Model, column))),
         }
     }
 
     /// What the two are called.
     pub(super) fn told(&self) -> Vec<Markup> {
         let told = |part: Facet| {
-            if part.0 == By::Column {
+            if part.0 == ComparisonAxis::Column {
                 title(&self.new, part.1 as usize)
             } else {
                 html! { b { (self.name(part)) } }
@@ -139,22 +139,25 @@ impl Sides {
     fn name(&self, (by, column): Facet) -> String {
         let it = self.new.get(column as usize).cloned().unwrap_or_default();
         match by {
-            By::Column => format!("Column ({column})"),
-            By::Model => line(&it.model()),
-            By::Prompt => line(&visible::cut(&it.label, 120)),
+            ComparisonAxis::Column => format!("Column ({column})"),
+            ComparisonAxis::Model => line(&it.model()),
+            ComparisonAxis::Prompt => line(&visible::cut(&it.label, 120)),
         }
     }
 
     /// The form that chooses two parts of a run.
     pub(super) fn form(&self) -> Markup {
-        let groups = [By::Model, By::Prompt].map(|by| (by, parts(&self.new, by)));
+        let groups =
+            [ComparisonAxis::Model, ComparisonAxis::Prompt].map(|by| (by, parts(&self.new, by)));
         // With one model each column is a prompt of its own, and the other way round.
         let is_shared = groups.iter().all(|(_, parts)| parts.len() > 1);
         let option = |part: Facet, name: &str, chosen: Facet| {
             html! { option value=(word(part)) selected[part == chosen] { (name) } }
         };
         let select = |field: &str, label: &str, side: usize| {
-            let chosen = self.chosen.map_or((By::Column, 0), |it| it[side]);
+            let chosen = self
+                .chosen
+                .map_or((ComparisonAxis::Column, 0), |it| it[side]);
             let columns = self.new.iter().zip(0_u32..);
             html! {
                 label { span { (label) } select name=(field) {
@@ -162,7 +165,7 @@ impl Sides {
                         optgroup label=(by.title().trim_end_matches(" of")) { @for part in parts { (option((*by, *part), &visible::cut_middle(&self.name((*by, *part)), 100), chosen)) } }
                     } }
                     optgroup label="Columns" { @for (column, idx) in columns {
-                        (option((By::Column, idx), &format!("({idx}) {} · {}", line(&visible::cut_middle(&column.model(), 60)), line(&visible::cut(&column.label, 40))), chosen))
+                        (option((ComparisonAxis::Column, idx), &format!("({idx}) {} · {}", line(&visible::cut_middle(&column.model(), 60)), line(&visible::cut(&column.label, 40))), chosen))
                     } }
                 } }
             }
@@ -173,7 +176,7 @@ impl Sides {
     }
 }
 
-impl By {
+impl ComparisonAxis {
     /// What is compared, before the name of the run.
     pub(super) fn title(self) -> &'static str {
         match self {
@@ -199,9 +202,9 @@ impl By {
 /// A part from its word: a column by its number, a model or a prompt by the first column that has it.
 fn read(text: &str) -> Option<Facet> {
     let (by, number) = match text.split_once('-') {
-        None => (By::Column, text),
-        Some(("model", number)) => (By::Model, number),
-        Some(("prompt", number)) => (By::Prompt, number),
+        None => (ComparisonAxis::Column, text),
+        Some(("model", number)) => (ComparisonAxis::Model, number),
+        Some(("prompt", number)) => (ComparisonAxis::Prompt, number),
         Some(_) => return None,
     };
     Some((by, number.parse().ok()?))
@@ -209,14 +212,14 @@ fn read(text: &str) -> Option<Facet> {
 
 fn word((by, column): Facet) -> String {
     match by {
-        By::Column => column.to_string(),
-        By::Model => format!("model-{column}"),
-        By::Prompt => format!("prompt-{column}"),
+        ComparisonAxis::Column => column.to_string(),
+        ComparisonAxis::Model => format!("model-{column}"),
+        ComparisonAxis::Prompt => format!("prompt-{column}"),
     }
 }
 
 /// The models or prompts of a run, by their first columns.
-fn parts(columns: &[Column], by: By) -> Vec<u32> {
+fn parts(columns: &[Column], by: ComparisonAxis) -> Vec<u32> {
     let mut seen = BTreeSet::new();
     let numbered = columns.iter().zip(0_u32..);
     let new = numbered.filter(|(column, _)| seen.insert(by.key(column)));
@@ -226,9 +229,9 @@ fn parts(columns: &[Column], by: By) -> Vec<u32> {
 /// The columns of two parts that are held against each other.
 fn of_parts(old: &[Column], new: &[Column], [left, right]: [Facet; 2]) -> Vec<(u32, u32)> {
     let same = match (left.0, right.0) {
-        (By::Column, By::Column) => return vec![(left.1, right.1)],
-        (By::Model, By::Model) => By::Prompt,
-        (By::Prompt, By::Prompt) => By::Model,
+        (ComparisonAxis::Column, ComparisonAxis::Column) => return vec![(left.1, right.1)],
+        (ComparisonAxis::Model, ComparisonAxis::Model) => ComparisonAxis::Prompt,
+        (ComparisonAxis::Prompt, ComparisonAxis::Prompt) => ComparisonAxis::Model,
         _ => return Vec::new(),
     };
     let of = |columns: &[Column], (by, first): Facet| -> Vec<u32> {
@@ -251,22 +254,29 @@ fn of_parts(old: &[Column], new: &[Column], [left, right]: [Facet; 2]) -> Vec<(u
 /// What of a run is compared unless something else is chosen: two models where several prompts are common to them, or else
 /// the first column with another model's, best of the same prompt, or else with the second.
 fn rivals(columns: &[Column]) -> Option<[Facet; 2]> {
-    if let [first, second, ..] = parts(columns, By::Model)[..] {
-        let models = [(By::Model, first), (By::Model, second)];
+    if let [first, second, ..] = parts(columns, ComparisonAxis::Model)[..] {
+        let models = [
+            (ComparisonAxis::Model, first),
+            (ComparisonAxis::Model, second),
+        ];
         if of_parts(columns, columns, models).len() > 1 {
             return Some(models);
         }
     }
     let (first, others) = columns.split_first()?;
     let at = |is: &dyn Fn(&Column) -> bool| others.iter().position(is);
-    let is_another = |it: &Column| By::Model.key(it) != By::Model.key(first);
+    let is_another =
+        |it: &Column| ComparisonAxis::Model.key(it) != ComparisonAxis::Model.key(first);
     let rival = at(&|it| is_another(it) && it.raw == first.raw)
         .or_else(|| at(&is_another))
         .or_else(|| at(&|_| true))?;
-    Some([(By::Column, 0), (By::Column, rival as u32 + 1)])
+    Some([
+        (ComparisonAxis::Column, 0),
+        (ComparisonAxis::Column, rival as u32 + 1),
+    ])
 }
 
-pub(super) fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
+pub(super) fn names(columns: &[Column]) -> Vec<pairing::ColumnNames<'_>> {
     columns.iter().map(Column::names).collect()
 }
 

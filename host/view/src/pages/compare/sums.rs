@@ -12,8 +12,8 @@ use super::super::line;
 use super::super::run_columns::title;
 use super::Sides;
 use crate::comparing::measures::Measure;
-use crate::comparing::{Beside, Comparison, Kind, Unit};
-use crate::left::Left;
+use crate::comparing::{ColumnComparison, Comparison, Kind, Unit};
+use crate::left::StoredSummary;
 use crate::significance::means::Means;
 use crate::significance::rate::PassRate;
 use crate::significance::{Pairs, SIGNIFICANT};
@@ -53,7 +53,7 @@ pub(super) fn pass_rates(sides: &Sides, comparison: &Comparison) -> Markup {
 }
 
 /// Cases: all, those that got better and those of them whose repeats went both ways, and the same of worse.
-fn counted(column: &Beside) -> [u64; 5] {
+fn counted(column: &ColumnComparison) -> [u64; 5] {
     let Pairs { better, worse, .. } = column.pairs;
     let flaky = |all: u64, kind: Kind| all - column.kinds[kind as usize];
     let (up, down) = (flaky(better, Kind::Better), flaky(worse, Kind::Worse));
@@ -120,7 +120,7 @@ fn class(p: f64, gain: f64) -> &'static str {
 }
 
 /// Cases by their two scores: the more, the larger.
-fn scatter(column: &Beside) -> Markup {
+fn scatter(column: &ColumnComparison) -> Markup {
     let most = column.scores.iter().flatten().copied().max();
     let most = most.unwrap_or(0).max(1) as f64;
     html! {
@@ -148,7 +148,7 @@ pub(super) fn measures(
     let names: Vec<&str> = known.sums.keys().map(String::as_str).collect();
     let ids = [&*sides.before.id, &*sides.after.id];
     let mut metrics = comparison.metrics(&site.store, ids, &names)?;
-    let left = Left::of(site, &sides.after)?;
+    let left = StoredSummary::of(site, &sides.after)?;
     for metric in &mut metrics {
         metric.is_burden = left.wants_little(&metric.name);
     }

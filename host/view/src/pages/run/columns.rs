@@ -10,7 +10,7 @@ use runner_telling::{apart, figures, visible};
 use super::super::{bar, line, score};
 use crate::address::segment;
 use crate::leads::Leads;
-use crate::left::Left;
+use crate::left::StoredSummary;
 use crate::repeats::Repeats;
 use crate::site::{Column, LookedUp, Site};
 use crate::sums::{Sums, Tally};
@@ -215,7 +215,7 @@ fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup
         columns,
         &named,
         metrics.all,
-        &Left::of(site, run)?,
+        &StoredSummary::of(site, run)?,
         &leads,
     ))
 }
@@ -242,7 +242,7 @@ pub(in crate::pages) fn metrics_table(
     columns: &[Column],
     named: &[(&str, Vec<MeanScore>)],
     all: u64,
-    left: &Left,
+    left: &StoredSummary,
     leads: &Leads,
 ) -> Markup {
     let derived = left.derived();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use runner_store::{Between, Outcome, RunInfo};
+use runner_store::{FigureRange, Outcome, RunInfo};
 use runner_telling::figures;
 
 use super::super::line;
@@ -115,7 +115,7 @@ pub(super) fn form(at: &str, address: &Address, columns: &[Column], offered: &Of
     }
 }
 
-fn between(label: &str, name: &str, bounds: Between) -> Markup {
+fn between(label: &str, name: &str, bounds: FigureRange) -> Markup {
     let text = |bound: Option<f64>| bound.map(|it| it.to_string()).unwrap_or_default();
     html! {
         fieldset.between {

@@ -13,7 +13,7 @@ use runner_store::{LaneMoment, LaneSample};
 use runner_telling::figures;
 
 use super::line;
-use crate::left::Left;
+use crate::left::StoredSummary;
 
 /// The size of a chart as it is drawn; on the page it is leveled.
 const WIDE: f64 = 600.0;
@@ -41,7 +41,7 @@ struct Course {
 }
 
 /// The charts, what the summary that the run left says of them, and while the run `goes_on` how the lanes stand; nothing where no lane was ever seen.
-pub(crate) fn charts(moments: &[LaneMoment], left: &Left, goes_on: bool) -> Markup {
+pub(crate) fn charts(moments: &[LaneMoment], left: &StoredSummary, goes_on: bool) -> Markup {
     let Some(end) = moments.last().map(|last| last.at_ms) else {
         return html! {};
     };
@@ -280,8 +280,8 @@ mod tests {
 
     use super::*;
 
-    fn left() -> Left {
-        Left::read(
+    fn left() -> StoredSummary {
+        StoredSummary::read(
             &json!({ "lanes": [{ "lane": "a", "inFlightAtKnee": 2 }] }).to_string(),
             "",
         )

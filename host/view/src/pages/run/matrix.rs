@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use runner_store::{Annotation, From, Outcome, Row, RunInfo, StoreError, TestPage};
+use runner_store::{Annotation, Outcome, PageStart, Row, RunInfo, StoreError, TestPage};
 use runner_telling::{figures, visible};
 
 use super::super::{badge, block, line, pills};
@@ -50,7 +50,7 @@ pub(super) fn render(
     let mut body = Vec::new();
     let mut has_repeats = false;
     for (figure, test) in &page.tests {
-        let here = address.at(From::After(*figure, *test)).query();
+        let here = address.at(PageStart::After(*figure, *test)).query();
         let mut about = html! {};
         let mut cells = Vec::new();
         for column in &shown {
@@ -109,15 +109,16 @@ pub(in crate::pages) fn head(
 
 /// The way to the pages beside this one.
 fn ways(page: &TestPage, at: &str, address: &Address) -> Markup {
-    let neighbour =
-        |from: Option<From>| from.map(|from| format!("{at}{}#cases", address.at(from).query()));
+    let neighbour = |from: Option<PageStart>| {
+        from.map(|from| format!("{at}{}#cases", address.at(from).query()))
+    };
     let first = page.tests.first().filter(|_| page.earlier);
-    let before = first.map(|it| From::Before(it.0, it.1));
+    let before = first.map(|it| PageStart::Before(it.0, it.1));
     let last = page.tests.last().filter(|_| page.later);
-    let after = last.map(|it| From::After(it.0, it.1));
+    let after = last.map(|it| PageStart::After(it.0, it.1));
     html! {
         nav.pages aria-label="Pages" {
-            @if page.earlier { a href={ (at) (address.at(From::Start).query()) "#cases" } { "First" } }
+            @if page.earlier { a href={ (at) (address.at(PageStart::Start).query()) "#cases" } { "First" } }
             @if let Some(address) = neighbour(before) { a rel="prev" href=(address) { "Previous" } }
             @if let Some(address) = neighbour(after) { a rel="next" href=(address) { "Next" } }
         }

@@ -1,7 +1,7 @@
 //! `assert-any`, `when`, and the assertions that compare rows.
 
 use super::*;
-use crate::plan::{Comparison, Earlier, HUMAN, HighestScore, Method, When, Winner};
+use crate::plan::{Comparison, Earlier, HUMAN, HighestScore, Method, WhenCondition, Winner};
 
 const ANSWERS: &str =
     "prompts: [p, q]\nproviders: [echo]\ndefaultTest: { options: { provider: 'openai:j' } }\n";
@@ -57,7 +57,7 @@ fn a_condition_names_what_stands_before() {
         let checks = checks(&list);
         checks[1].members()[0].when.clone()
     };
-    let expected = |passed, of| Some(When { passed, of });
+    let expected = |passed, of| Some(WhenCondition { passed, of });
     assert_eq!(when("passed"), expected(true, Earlier::All));
     assert_eq!(when("{ is: failed }"), expected(false, Earlier::All));
     let kind = Earlier::Kind("not-contains".to_owned());

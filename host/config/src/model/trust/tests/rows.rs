@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{Folder, Origin, data};
+use super::{Folder, TextOrigin, data};
 
 /// What the person is asked for where a row has this webhook.
 fn asked(value: &str) -> Vec<String> {
@@ -43,9 +43,9 @@ fn an_address_that_differs_from_row_to_row_is_said_to_be_any() {
 /// Each file was looked for among all before it, and all were named in each message.
 #[test]
 fn rows_of_many_files_are_named_by_a_few() {
-    let of = |n: u32| Origin::data(Path::new(&format!("{n}.csv")), format!("/{n}.csv").into());
-    let many: Vec<Origin> = (0..100_000).map(of).collect();
-    let Origin::Data(file) = Origin::mixed(many.iter().chain(&many)) else {
+    let of = |n: u32| TextOrigin::data(Path::new(&format!("{n}.csv")), format!("/{n}.csv").into());
+    let many: Vec<TextOrigin> = (0..100_000).map(of).collect();
+    let TextOrigin::Data(file) = TextOrigin::mixed(many.iter().chain(&many)) else {
         panic!("data stays data")
     };
     assert_eq!(file.shown, Path::new("0.csv, 1.csv, 2.csv and 99997 more"));
@@ -58,8 +58,8 @@ fn names_that_are_no_text_are_told_apart() {
     use std::os::unix::ffi::OsStrExt as _;
     let of = |name: &[u8]| {
         let name = Path::new(OsStr::from_bytes(name));
-        let named = Origin::data(name, Path::new("/").join(name));
-        Origin::mixed([&named, &Origin::data(Path::new("b"), "/b".into())])
+        let named = TextOrigin::data(name, Path::new("/").join(name));
+        TextOrigin::mixed([&named, &TextOrigin::data(Path::new("b"), "/b".into())])
     };
     assert_eq!(of(b"a\xff"), of(b"a\xff"));
     assert_ne!(of(b"a\xff"), of(b"a\xfe"));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use runner_config::plan::Strand;
+use runner_config::plan::CaseResource;
 
 use super::*;
 use crate::record::samples::record;
@@ -23,9 +23,9 @@ pub(super) struct ModelCase {
 
 impl ModelCase {
     fn needs(&self) -> Needs {
-        let strands = |numbers: &BTreeSet<u8>| -> Vec<Strand> {
+        let strands = |numbers: &BTreeSet<u8>| -> Vec<CaseResource> {
             let names = numbers.iter().map(|number| number.to_string().into());
-            names.map(Strand::Register).collect()
+            names.map(CaseResource::Register).collect()
         };
         Needs {
             alone: self.alone,
@@ -35,14 +35,14 @@ impl ModelCase {
     }
 
     /// Its number, in each register that it writes.
-    pub(super) fn left(&self, number: usize) -> Option<Left> {
+    pub(super) fn left(&self, number: usize) -> Option<CarriedOutputs> {
         let mut record = record(0);
         record.response.as_mut()?.output = number.to_string().into();
-        Left::of(&self.needs(), &record)
+        CarriedOutputs::of(&self.needs(), &record)
     }
 
-    pub(super) fn planned(&self, number: usize) -> Planned<u32> {
-        Planned {
+    pub(super) fn planned(&self, number: usize) -> QueuedCase<u32> {
+        QueuedCase {
             id: self.id,
             share: self.id.prompt_idx % 2,
             needs: Some(Arc::new(self.needs())),

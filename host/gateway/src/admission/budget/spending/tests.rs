@@ -115,7 +115,7 @@ impl Bench {
 
     /// One whole call.
     #[track_caller]
-    fn call(&mut self, in_lane: u8, guess: Guess, output: u64, said: Said) {
+    fn call(&mut self, in_lane: u8, guess: Guess, output: u64, said: StatedCost) {
         let id = self.granted(in_lane, guess);
         self.spending.attempt(id).expect("a request is left");
         self.spending.ended(id, told(10, output));
@@ -143,7 +143,7 @@ fn spent(measure: Measure, limit: u64, spent: u64) -> Answer {
 #[test]
 fn what_is_dearer_than_can_be_leaves_room_for_the_rest_when_it_is_given_back() {
     let mut bench = Bench::new(budget(Some(10), None, None));
-    bench.call(0, guess(Some(1)), 1, Said::Cost(u64::MAX));
+    bench.call(0, guess(Some(1)), 1, StatedCost::Cost(u64::MAX));
     let claims = [0, 0, 1].map(|lane| bench.granted(lane, guess(Some(u64::MAX))));
     for id in claims {
         bench.spending.release(id);
@@ -155,7 +155,7 @@ fn what_is_dearer_than_can_be_leaves_room_for_the_rest_when_it_is_given_back() {
 #[test]
 fn what_seems_to_take_nothing_neither_waits_for_ever_nor_goes_twice() {
     let mut bench = Bench::new(budget(None, Some(5), None));
-    bench.call(0, NOTHING, 90, Said::Nothing);
+    bench.call(0, NOTHING, 90, StatedCost::Nothing);
     assert_eq!(bench.ask(0, NOTHING), spent(Measure::Tokens, 5, 100));
     let elsewhere = bench.granted(1, NOTHING);
     assert_eq!(bench.spending.attempt(elsewhere), Ok(()));
@@ -168,7 +168,7 @@ fn what_looks_like_no_prompt_goes_alone_until_its_lane_has_shown_that_it_is_none
         bench.spending.attempt(id).expect("unlimited");
         bench.spending.ended(id, used);
         bench.spending.finish(id);
-        bench.spending.settle(&[id], Said::Nothing);
+        bench.spending.settle(&[id], StatedCost::Nothing);
     };
     let first = bench.granted(0, NOTHING);
     assert_eq!(bench.ask(0, NOTHING), Answer::Wait);
@@ -306,7 +306,7 @@ fn what_does_not_fit_goes_alone_while_something_is_left() {
         bench.spending.attempt(id).expect("unlimited");
         bench.spending.ended(id, told(10, 10));
         bench.spending.finish(id);
-        bench.spending.settle(&[id], Said::Nothing);
+        bench.spending.settle(&[id], StatedCost::Nothing);
     }
     assert_eq!(
         bench.ask(0, guess(Some(4096))),
@@ -326,7 +326,7 @@ fn a_cost_stays_reserved_until_its_call_has_ended() {
         Answer::Wait,
         "nobody knows what it cost"
     );
-    bench.spending.settle(&[probe], Said::Cost(NANO / 10));
+    bench.spending.settle(&[probe], StatedCost::Cost(NANO / 10));
     let sure: Vec<_> = (0..4).map(|_| bench.granted(0, guess(None))).collect();
     assert_eq!(
         bench.reserved()[2],
@@ -350,7 +350,7 @@ fn with_a_price_tokens_say_what_a_call_costs() {
     assert_eq!(bench.reserved()[2], NANO * 8 / 10);
     let mut bench = Bench::new(budget(None, None, Some(1)));
     bench.price = Some(Price::per_token(0.001));
-    bench.call(0, guess(None), 90, Said::Failed);
+    bench.call(0, guess(None), 90, StatedCost::Failed);
     assert_eq!(
         bench.spent()[2],
         NANO / 10,
@@ -361,7 +361,7 @@ fn with_a_price_tokens_say_what_a_call_costs() {
 #[test]
 fn dollars_are_no_bound_where_nobody_states_any() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
-    bench.call(0, guess(None), 10, Said::Nothing);
+    bench.call(0, guess(None), 10, StatedCost::Nothing);
     let owner = Owner::Run;
     assert_eq!(
         bench.ask(0, guess(None)),
@@ -369,15 +369,15 @@ fn dollars_are_no_bound_where_nobody_states_any() {
     );
     bench.granted(1, guess(None));
     let mut bench = Bench::new(budget(None, Some(1000), None));
-    bench.call(0, guess(None), 10, Said::Nothing);
+    bench.call(0, guess(None), 10, StatedCost::Nothing);
     bench.granted(0, guess(None));
 }
 
 #[test]
 fn a_call_without_a_cost_among_those_that_state_one_counts_as_the_dearest() {
     let mut bench = Bench::new(budget(None, None, Some(1)));
-    bench.call(0, guess(None), 10, Said::Cost(NANO / 10));
-    bench.call(0, guess(None), 10, Said::Nothing);
+    bench.call(0, guess(None), 10, StatedCost::Cost(NANO / 10));
+    bench.call(0, guess(None), 10, StatedCost::Nothing);
     assert_eq!(bench.spent()[2], NANO * 2 / 10);
 }
 
@@ -455,7 +455,7 @@ fn every_limit_counts_and_the_one_that_is_spent_is_named() {
         payers: vec![run, provider],
         price: None,
     };
-    bench.call(0, guess(None), 10, Said::Cost(NANO));
+    bench.call(0, guess(None), 10, StatedCost::Cost(NANO));
     let verdict = bench.ask(0, guess(None));
     let Answer::Refused(why) = verdict else {
         panic!("{verdict:?}")

@@ -34,10 +34,10 @@ async fn drained_lanes_let_nothing_go_and_what_is_on_the_wire_end() {
     assert_eq!(late, Err(Refusal::Draining));
     assert_eq!(
         first.finish(Class::Ok, &Hint::default(), None),
-        Next::Return
+        NextStep::Return
     );
     let again = second.finish(Class::Throttled, &asks_for(ms(1)), None);
-    assert!(matches!(again, Next::Again { .. }));
+    assert!(matches!(again, NextStep::Again { .. }));
     assert_eq!(second.wait().await, Err(Refusal::Draining));
     assert_eq!(state(&lanes), (0, 0));
 }

@@ -67,7 +67,7 @@ async fn live(lanes: Arc<Lanes>, fate: Fate) -> Ending {
                 retry_after: wait.map(ms),
                 ..Hint::default()
             };
-            if turn.finish(*class, &hint, None) == Next::Return {
+            if turn.finish(*class, &hint, None) == NextStep::Return {
                 return Ending::Returned;
             }
         }

@@ -9,13 +9,13 @@ fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
     let flights = rig.send(0, 4);
     assert_eq!(flights.len(), 4);
     rig.end(10, &flights[0], Class::Ok, &says(10, 0, MINUTE));
-    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
+    assert!(matches!(rig.why(11), Some(WaitReason::Learnt { .. })));
     let hint = Hint {
         retry_after: Some(Duration::from_secs(1)),
         ..Hint::default()
     };
     rig.end(12, &flights[1], Class::Throttled, &hint);
-    assert_eq!(rig.why(13), Some(Why::Blocked { asked: true }));
+    assert_eq!(rig.why(13), Some(WaitReason::Blocked { asked: true }));
     let hint = Hint {
         retry_after: Some(Duration::from_hours(2)),
         ..Hint::default()
@@ -42,7 +42,7 @@ fn of_several_buckets_the_one_that_fills_last_holds() {
         ..Hint::default()
     };
     rig.end(10, &flights[0], Class::Ok, &hint);
-    let Some(Why::Learnt { dimension, .. }) = rig.why(11) else {
+    let Some(WaitReason::Learnt { dimension, .. }) = rig.why(11) else {
         panic!("both are empty");
     };
     assert_eq!(dimension, Dimension::Tokens);

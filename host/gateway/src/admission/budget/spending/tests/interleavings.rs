@@ -89,7 +89,7 @@ proptest! {
                     }
                     2 => prop_assert!(bench.spending.finish(id)),
                     _ => {
-                        bench.spending.settle(&[id], Said::Cost(cost));
+                        bench.spending.settle(&[id], StatedCost::Cost(cost));
                         sums[2] += cost;
                     }
                 }

@@ -96,6 +96,7 @@ struct TokensOfKey {
 
 #[derive(Clone)]
 struct MaskedToken {
+    token: Secret,
     bytes: usize,
     forms: BTreeSet<Vec<u8>>,
 }
@@ -165,10 +166,18 @@ impl Masker {
             .get(key)
             .map(|it| TokensOfKey::clone(it))
             .unwrap_or_default();
+        if of_key
+            .tokens
+            .back()
+            .is_some_and(|last| last.token == *token)
+        {
+            return Ok(());
+        }
         if of_key.tokens.len() == TOKENS_OF_A_KEY {
             of_key.tokens.pop_front();
         }
         of_key.tokens.push_back(MaskedToken {
+            token: token.clone(),
             bytes: token.bytes(),
             forms: forms(token).collect(),
         });
@@ -204,6 +213,11 @@ impl Masker {
         // Out of the lock's reach; nothing is allocated where nothing was learned.
         let learned: Vec<_> = learned.collect();
         self.finder.clone().into_iter().chain(learned)
+    }
+
+    /// Whether it takes this out of texts.
+    pub(crate) fn hides(&self, secret: &Secret) -> bool {
+        matches!(self.mask(secret.reveal()), Cow::Owned(_))
     }
 
     /// `text` without secrets.

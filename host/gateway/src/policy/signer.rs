@@ -308,7 +308,8 @@ mod tests {
             timestamp,
         } = signer.stand_ins();
         let url = format!("https://a.test/x?s={signature}&t={timestamp}");
-        let (mut url, mut headers, mut body) = (Url::parse(&url).unwrap(), HeaderMap::new(), None);
+        let (mut url, mut headers, mut body) =
+            (Url::parse(&url).expect("a URL"), HeaderMap::new(), None);
         assert!(signer.signs(&url, &headers, None));
         let put = signer.fill((&mut url, &mut headers, &mut body), now_ms);
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
@@ -338,10 +339,10 @@ mod tests {
     #[test]
     fn it_goes_where_something_stands_for_it_and_nowhere_else() {
         let signer = signer(&["", ""]);
-        let mut url = Url::parse("https://a.test/x").unwrap();
+        let mut url = Url::parse("https://a.test/x").expect("a URL");
         let mut headers = HeaderMap::new();
         let timestamp = &signer.stand_ins().timestamp;
-        headers.insert("x-time", timestamp.parse().unwrap());
+        headers.insert("x-time", timestamp.parse().expect("a header"));
         let text = format!("{{\"t\":\"{timestamp}\",\"u\":\"at {timestamp}\"}}");
         let mut body = Some(Bytes::from(text));
         let kept = signer.to_remember(body.as_deref().unwrap_or_default());
@@ -359,7 +360,7 @@ mod tests {
     fn a_body_that_is_no_text_is_signed_too() {
         let (one, other) = (signer(&[""]), signer(&[""]));
         assert_ne!(one.stand_ins(), other.stand_ins(), "drawn anew");
-        let mut url = Url::parse("https://a.test/x").unwrap();
+        let mut url = Url::parse("https://a.test/x").expect("a URL");
         let mut headers = HeaderMap::new();
         let signature = one.stand_ins().signature.as_bytes();
         let mut body = Some(Bytes::from([b"\xff\0", signature, b"\xfe"].concat()));

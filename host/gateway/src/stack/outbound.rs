@@ -71,7 +71,8 @@ impl Outbound {
         let signer = grants.signer().map(|signer| signer.key().fingerprint());
         let keys: Vec<Fingerprint> = credential.into_iter().chain(signer).collect();
         let masker = of_run.of_keys(&keys);
-        let carried = prepared.carried();
+        let mut carried = prepared.carried();
+        carried.retain(|signature| !masker.hides(signature));
         if carried.is_empty() {
             return masker;
         }

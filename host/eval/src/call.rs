@@ -23,7 +23,6 @@ use runner_gateway::{
 };
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, CallOutcome, CallUsage, Host, InputOf};
-use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
@@ -152,8 +151,13 @@ impl CallScope {
         };
         let component = &served.plugin.component;
         let request = &*exchange::sent(self, &served.code, request, context).await?;
-        let given = (&request.prompt, &request.options_json);
-        let shown = &*shown(served, &given, context);
+        let given = || {
+            format!(
+                "{:?} {:?} {:?}",
+                served.abi, request.prompt, request.options_json
+            )
+        };
+        let shown = &*shown(&served.plugin, given, context);
         let ask = |call| component.complete(call, &served.abi, request, shown);
         let Provided {
             result,
@@ -191,7 +195,8 @@ impl CallScope {
             }
         };
         let component = &served.plugin.component;
-        let shown = &*shown(served, &inputs, context);
+        let given = || format!("{:?} {inputs:?}", served.abi);
+        let shown = &*shown(&served.plugin, given, context);
         let ask = |call| component.embed(call, &served.abi, &inputs, shown);
         let provided = self.provide(grader, target, served, ask).await;
         let mut embeddings = provided.result?;
@@ -282,7 +287,8 @@ impl CallScope {
             grader.payers.clone(),
         ));
         let call = self.call(host.clone(), grader.limits);
-        let called = grader.plugin.component.evaluate(call, input, context).await;
+        let shown = &*shown(&grader.plugin, || format!("{input:?}"), context);
+        let called = grader.plugin.component.evaluate(call, input, shown).await;
         self.used(&grader.plugin, &called.usage);
         let result = match called.result {
             Ok(Ok(grade)) => Ok(grade),
@@ -440,18 +446,17 @@ fn settle(
     cost
 }
 
-/// The identity of a call as the component sees it that is `given` this.
+/// The identity of a call as its component sees it: one of somebody else's by what it is `given` alone.
 fn shown<'c>(
-    served: &ByPlugin,
-    given: &impl Serialize,
+    plugin: &LoadedPlugin,
+    given: impl FnOnce() -> String,
     context: &'c CallContext,
 ) -> Cow<'c, CallContext> {
-    if matches!(served.plugin.trust, Trust::Bundled) {
+    if matches!(plugin.trust, Trust::Bundled) {
         return Cow::Borrowed(context);
     }
-    let call_id = call_id_of_given(&served.abi, given, context.repeat_index);
     Cow::Owned(CallContext {
-        call_id,
+        call_id: call_id_of_given(&given(), context.repeat_index),
         ..context.clone()
     })
 }

@@ -15,7 +15,6 @@ use runner_config::plan::{
     ProviderProgram, Script,
 };
 use runner_gateway::Masker;
-use runner_sandbox::abi::Target;
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -43,13 +42,9 @@ pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
 
 /// The id of a call for a component of somebody else's, by what it is given anyway: with more in it, it could try
 /// out what the test expects.
-pub(crate) fn call_id_of_given(target: &Target, given: &impl Serialize, repeat: u32) -> String {
-    let content = json(&(
-        (&target.id, &target.name, &target.config_json),
-        given,
-        repeat,
-    ));
-    HEXLOWER.encode(&Sha256::digest(content))
+pub(crate) fn call_id_of_given(given: &str, repeat: u32) -> String {
+    let digest = Sha256::new_with_prefix(given).chain_update(repeat.to_be_bytes());
+    HEXLOWER.encode(&digest.finalize())
 }
 
 /// The keys of a provider's config that have nothing of the environment.

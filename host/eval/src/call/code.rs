@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::CallScope;
 use super::code_host::CodeHost;
+use super::shown;
 use crate::failure::CallFailure;
 use crate::plugins::Interpreter;
 use crate::script::{CodeResult, Fault, Runnable, failure, fault, runnable};
@@ -79,7 +80,9 @@ impl CallScope {
                 }
             }
         };
-        let called = component.script(call, program, arguments, context).await;
+        let given = || format!("{program:?} {arguments:?}");
+        let shown = &*shown(&interpreter.plugin, given, context);
+        let called = component.script(call, program, arguments, shown).await;
         self.used(&interpreter.plugin, &called.usage);
         called
             .result

@@ -76,7 +76,7 @@ pub use overrides::{KeyOverrides, MadeConfig, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
 pub use read::document;
 pub use read::files::{FilesRead, FilesState, relative};
-pub use redacted::{is_secret_variable, redacted_config, redacted_provider};
+pub use redacted::{is_secret_variable, redacted_config, redacted_provider, written_secrets};
 pub use schema::schema;
 pub use scripts::{CodeForm, CodeText, Mistake, Scripts};
 pub use template::RenderError;

@@ -22,7 +22,7 @@ use crate::read::entry::Entry;
 use crate::read::files::{FileContents, Files, FilesRead};
 use crate::read::node::{Key, Kind, Mark, Node};
 use crate::read::references;
-use crate::redacted::{left_out, redacted};
+use crate::redacted::redacted;
 use crate::several;
 
 mod find;
@@ -103,13 +103,6 @@ impl Config {
         let requests = self.trust_requests.iter();
         let open = requests.filter(|request| !self.agreements.cover(request));
         open.cloned().collect()
-    }
-
-    /// Texts of its files that stand where a secret does, which results leave out.
-    pub fn written_secrets(&self) -> Vec<String> {
-        let as_written = self.sources.iter().map(|it| it.root.json_as_written());
-        let as_written = several::merged_json(as_written);
-        left_out(&as_written, &redacted(as_written.clone()))
     }
 }
 

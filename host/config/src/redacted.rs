@@ -98,8 +98,13 @@ pub(crate) fn redacted(mut config: Value) -> Value {
     config
 }
 
+/// Texts of a config, or of a part of it, that stand where a secret does, which results leave out.
+pub fn written_secrets(part: &Value) -> Vec<String> {
+    left_out(part, &redacted(part.clone()))
+}
+
 /// The texts of `before` that differ in `after`, which was made of it by leaving out.
-pub(crate) fn left_out(before: &Value, after: &Value) -> Vec<String> {
+fn left_out(before: &Value, after: &Value) -> Vec<String> {
     match (before, after) {
         (Value::String(text), Value::String(shown)) if text != shown => vec![text.clone()],
         (Value::Array(before), Value::Array(after)) => {

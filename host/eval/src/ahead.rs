@@ -8,7 +8,7 @@
 //! on gets the same tests as when it began.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Process, Script};
-use runner_config::{CodeText, Dataset, Mistake, Scripts, TrustRequest};
+use runner_config::{CodeText, Dataset, Mistake, Scripts, TrustRequest, written_secrets};
 use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
@@ -113,6 +113,7 @@ impl ScriptRunner<'_> {
         process: &Arc<Process>,
         script: &Script,
         arguments: &[Argument],
+        written: &Masker,
     ) -> Result<Option<Value>, String> {
         let Runnable { program, outside } = runnable(script);
         let files = outside.and_then(|outside| outside.files);
@@ -124,7 +125,7 @@ impl ScriptRunner<'_> {
         let typed = on_a_thread(typed(processes, interpreter.as_deref()))?;
         let programs = Programs::of(processes, self.env, typed);
         let given: Vec<Secret> = programs.secrets().collect();
-        let masker = Masker::new(&given);
+        let masker = Masker::union([written, &Masker::new(&given)]);
         let service = programs.service(process, files.as_deref());
         let folder = process.folder.to_string_lossy();
         // What makes a config or tests must not lose a function on the way: nobody would miss it.
@@ -155,6 +156,50 @@ impl ScriptRunner<'_> {
         });
         value.map_err(|error| masker.mask(&error).into_owned())
     }
+
+    /// Runs code in the sandbox.
+    fn inside(
+        &self,
+        script: &Script,
+        arguments: &[Argument],
+        masker: &Masker,
+    ) -> Result<Option<Value>, String> {
+        if self.fuel.get() > FUEL_BEFORE_A_RUN {
+            return Err(
+                "the code that ran before it used up all that code may use before a run".to_owned(),
+            );
+        }
+        let interpreter = self.interpreter(&script.language)?;
+        let heard = Arc::new(Heard::default());
+        let id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
+        let program = program(script);
+        let limits = interpreter.limits;
+        let work = (&program, id, limits);
+        let (outcome, fuel) = call(&interpreter, work, arguments, heard.clone());
+        self.fuel.set(self.fuel.get().saturating_add(fuel));
+        for line in heard.lines() {
+            (self.said)(&masker.mask(&line));
+        }
+        outcome?.map_err(|failure| fault(&failure).0)
+    }
+}
+
+/// Bytes of secrets that a config writes for which what its code says is searched: each costs a thousand of memory.
+const MOST_WRITTEN: usize = 32 << 10;
+
+/// Hides what stands in these where a secret does. Nothing has taken the keys yet that a config writes, and what its
+/// code says may have them.
+fn masker_of<'v>(given: impl Iterator<Item = &'v Value>) -> Masker {
+    let written: BTreeSet<String> = given.flat_map(written_secrets).collect();
+    let secrets = written.into_iter().flat_map(Secret::credential);
+    let mut left = MOST_WRITTEN;
+    let secrets = secrets.take_while(|secret| {
+        let fits = secret.bytes() <= left;
+        left = left.saturating_sub(secret.bytes());
+        fits
+    });
+    let secrets: Vec<Secret> = secrets.collect();
+    Masker::new(&secrets)
 }
 
 /// Waits for `work` on a thread of its own, since whoever makes a plan may be inside of a runtime.
@@ -177,30 +222,16 @@ impl Scripts for ScriptRunner<'_> {
     }
 
     fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String> {
+        let masker = masker_of(arguments.iter().map(|(_, value)| value));
         let arguments: Vec<Argument> = arguments
             .iter()
             .map(|(name, value)| argument(name, value.to_string()))
             .collect();
-        if let Some(process) = &script.process {
-            return self.outside(process, script, &arguments);
-        }
-        if self.fuel.get() > FUEL_BEFORE_A_RUN {
-            return Err(
-                "the code that ran before it used up all that code may use before a run".to_owned(),
-            );
-        }
-        let interpreter = self.interpreter(&script.language)?;
-        let heard = Arc::new(Heard::default());
-        let id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
-        let program = program(script);
-        let limits = interpreter.limits;
-        let work = (&program, id, limits);
-        let (outcome, fuel) = call(&interpreter, work, &arguments, heard.clone());
-        self.fuel.set(self.fuel.get().saturating_add(fuel));
-        for line in heard.lines() {
-            (self.said)(&line);
-        }
-        outcome?.map_err(|failure| fault(&failure).0)
+        let run = match &script.process {
+            Some(process) => self.outside(process, script, &arguments, &masker),
+            None => self.inside(script, &arguments, &masker),
+        };
+        run.map_err(|error| masker.mask(&error).into_owned())
     }
 
     fn mistakes(&self, texts: &[CodeText<'_>]) -> Vec<Mistake> {

@@ -255,13 +255,13 @@ fn tried(
     masker: &Masker,
 ) -> Result<Planned, Unplanned> {
     let excerpts = Excerpts::of(request, masker, setting.terminal.width);
-    let unread = |error| unloaded(error, &excerpts, said, masker);
+    let unloaded = |error| unloaded(error, &excerpts, said, masker);
     let write = |line: &str| {
         if setting.verbose {
             said.borrow_mut().push(ConfigMessage::Line(line.to_owned()));
         }
     };
-    let (config, warnings) = loaded(request, setting, &write)?.map_err(unread)?;
+    let (config, warnings) = loaded(request, setting, &write)?.map_err(unloaded)?;
     warn(said, excerpts.told(warnings));
     let options = config.run_options();
     warn(said, too_few_files(setting, &options));
@@ -272,10 +272,6 @@ fn tried(
     let sandbox = sandbox(instances, setting)?;
     let sources = sources(&config, &request.files_read, means.plugins, setting)?;
     let lock = lock::LockEntry::of(&config.files, &request.cwd);
-    let masker = &masker_of(&config, masker);
-    let excerpts = Excerpts::of(request, masker, setting.terminal.width);
-    let undrafted = |error| unloaded(error, &excerpts, said, masker);
-    let write = |line: &str| write(&masker.mask(line));
     let loaded = PluginSet::load(&sandbox, sources);
     let (plugins, warnings) = loaded.map_err(|errors| unusable(errors, &config))?;
     warn(said, warnings);
@@ -289,7 +285,7 @@ fn tried(
             &write,
         ),
     );
-    let (plan, found) = drafted.map_err(undrafted)?;
+    let (plan, found) = drafted.map_err(unloaded)?;
     warn(said, excerpts.told(found.warnings));
     let plugins = plugins.load_needed(&sandbox, &plan);
     if !found.problems.is_empty() {
@@ -407,13 +403,6 @@ pub(super) fn masker(setting: &CommandContext) -> Masker {
     let secrets = env.filter(|(name, _)| runner_config::is_secret_variable(name));
     let secrets: Vec<Secret> = secrets.map(|(_, value)| Secret::new(value)).collect();
     Masker::new(&secrets)
-}
-
-/// Hides also what stands in the config where a secret does, if its code may say what it is given.
-fn masker_of(config: &Config, masker: &Masker) -> Masker {
-    let written = config.written_secrets().into_iter().map(Secret::new);
-    let written: Vec<Secret> = written.collect();
-    Masker::union([masker, &Masker::new(&written)])
 }
 
 fn warn(said: &RefCell<Vec<ConfigMessage>>, warnings: impl IntoIterator<Item: ToString>) {

@@ -259,7 +259,8 @@ impl Knobs {
         if let Some(made) = self.config.get(REQUEST) {
             // An object is laid over a body; a text that is the request has nothing below it.
             over = Some(made.clone()).filter(Value::is_object);
-            if over.is_none() || self.text("request").is_some() {
+            // So has a form.
+            if over.is_none() || self.text("request").is_some() || self.is_form() {
                 let text = made
                     .as_str()
                     .map_or_else(|| made.to_string(), str::to_owned);
@@ -302,10 +303,7 @@ impl Knobs {
 
     /// Sets the headers of the config, which stand over those of a request.
     fn set_headers(&self, sent: &mut Sent, filler: &Filler) -> Result<(), Error> {
-        let is_in_parts = self
-            .config
-            .get(multipart::KEY)
-            .is_some_and(|it| !it.is_null());
+        let is_in_parts = self.is_form();
         for (name, value) in self.object("headers") {
             // That of parts says what separates them.
             if is_in_parts && name.eq_ignore_ascii_case("content-type") {
@@ -318,6 +316,13 @@ impl Knobs {
                 .push((name.clone(), filler.within("headers", value)?));
         }
         Ok(())
+    }
+
+    /// Whether the body is a form with files.
+    fn is_form(&self) -> bool {
+        self.config
+            .get(multipart::KEY)
+            .is_some_and(|it| !it.is_null())
     }
 
     fn text(&self, key: &str) -> Option<&str> {

@@ -29,7 +29,7 @@ const NAMED: [(&str, &[(&str, &str)]); 2] = [
 ];
 
 /// The largest file in a form: its base64 goes with each case to the plugin.
-const MAX_PART: u64 = 11 << 20;
+const MAX_PART: u64 = 2 << 20;
 
 /// Reads the files that the `config` of `provider` names so, if it has the id of one that may.
 pub(crate) fn read(
@@ -39,10 +39,10 @@ pub(crate) fn read(
     reading: Reading<'_>,
 ) {
     let prefix = id.split(':').next().unwrap_or(id);
-    let Some(written) = provider
-        .get("config")
-        .filter(|_| PREFIXES.contains(&prefix))
-    else {
+    // Somebody else's plugin may be called so, and would see them.
+    let served = reading.catalog.provider_prefixes.get(prefix);
+    let is_http = PREFIXES.contains(&prefix) && served.is_some_and(|plugin| plugin == "http");
+    let Some(written) = provider.get("config").filter(|_| is_http) else {
         return;
     };
     parts(&written, config, reading);

@@ -26,7 +26,7 @@ fn a_name_by_which_a_plugin_asks_stands_for_any_provider() {
         .clone()
         .config(&config("{ judge: 'openai:gpt-4.1' }"))
         .env("OPENAI_API_KEY", "sk-a-secret-0123")
-        .env("OPENAI_BASE_URL", &format!("{}/v1", api.url()))
+        .env("OPENAI_BASE_URL", format!("{}/v1", api.url()))
         .args(["eval", "--trust-config"])
         .finish();
     by_id.expect_code(0);

@@ -105,8 +105,7 @@ struct Books {
 impl Books {
     fn of(sources: &[Source]) -> Self {
         let books = Self::default();
-        let ran = sources.iter().flat_map(|source| &source.places);
-        books.code.ran(ran);
+        (books.code).ran(sources.iter().flat_map(|source| &source.places));
         books
     }
 
@@ -191,10 +190,7 @@ impl Config {
         let judges = JudgeBook::new(&asked.columns, &groups);
         let collector = VarCollector::default();
         let columns = &asked.columns[..asked.of_tests.unwrap_or_default()];
-        let readers: Vec<TestReader<'_>> = documents
-            .iter()
-            .map(|one| TestReader::new(one.reading, &collector, &judges, columns, options.repeat))
-            .collect();
+        let readers = readers(&documents, &judges, columns, (&collector, options.repeat));
         let tests = self.tests(&roots, &readers, &asked, changed.as_deref());
         drop(readers);
         let plugin_models = plugins::models(&self.plugins, &documents, &judges);
@@ -486,6 +482,18 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
         }
     }
     columns
+}
+
+/// What reads the tests of each config.
+fn readers<'a>(
+    documents: &'a [Document<'a>],
+    judges: &'a JudgeBook<'a>,
+    columns: &'a [Arc<Column>],
+    (collector, repeat): (&'a VarCollector, u32),
+) -> Vec<TestReader<'a>> {
+    let each = documents.iter().map(|one| one.reading);
+    each.map(|reading| TestReader::new(reading, collector, judges, columns, repeat))
+        .collect()
 }
 
 #[cfg(test)]

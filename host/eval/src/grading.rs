@@ -291,7 +291,7 @@ pub(crate) fn aggregate(
     for check in checks {
         match check {
             Check::One(assertion) => {
-                tree.take(&mut graded, assertion, &mut case, &EnclosingSet::none())
+                tree.take(&mut graded, assertion, &mut case, &EnclosingSet::none());
             }
             Check::Set {
                 rule,
@@ -321,8 +321,7 @@ pub(crate) fn aggregate(
                     tree.metrics.add(&metric, score, *weight);
                     let mut members = assertions.iter().zip(&tree.components[place..]);
                     let lacks = members.any(|(it, grade)| it.weight != 0.0 && !grade.is_graded());
-                    tree.not_graded
-                        .extend((lacks && !is_enough).then_some(metric));
+                    (tree.not_graded).extend((lacks && !is_enough).then_some(metric));
                 }
                 tree.components.insert(place, whole);
             }

@@ -25,6 +25,7 @@ mod credentials;
 mod extensions;
 mod foreign;
 mod google;
+mod held_keys;
 mod interpreter;
 mod loaded;
 mod loading;

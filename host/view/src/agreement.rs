@@ -49,9 +49,11 @@ pub(crate) fn of(store: &Store, id: &str) -> Result<Agreement, StoreError> {
             continue;
         };
         let record = Record::read(&row.record_json);
-        if let Some(passed) = verdict(row.outcome, &record) {
+        let verdict = verdict(row.outcome, &record);
+        if verdict != OtherVerdict::Nobodys {
             let agreed = all.entry(VERDICT.to_owned()).or_default();
-            agreed.add(passed, good);
+            let passed = matches!(verdict, OtherVerdict::Passed(true));
+            agreed.add((verdict != OtherVerdict::Failed).then_some(passed), good);
         }
         for component in record.components() {
             if !component.skipped && !component.is_people_s() {
@@ -64,17 +66,33 @@ pub(crate) fn of(store: &Store, id: &str) -> Result<Agreement, StoreError> {
     Ok(all)
 }
 
-/// Whether a case passed, people aside, if its judges did not fail; `None` where nobody else judged it.
-fn verdict(outcome: Outcome, record: &Record) -> Option<Option<bool>> {
+/// What those say of a case who are no people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OtherVerdict {
+    /// Nobody else judged it.
+    Nobodys,
+    /// A judge failed.
+    Failed,
+    /// Whether it passed.
+    Passed(bool),
+}
+
+fn verdict(outcome: Outcome, record: &Record) -> OtherVerdict {
     let components = record.components();
     let others = || components.iter().filter(|it| !it.is_people_s());
     match outcome {
-        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => Some(None),
-        Outcome::Failed | Outcome::Waiting if others().any(|it| !it.is_graded()) => Some(None),
-        _ if others().count() == components.len() => Some(Some(outcome == Outcome::Passed)),
+        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => OtherVerdict::Failed,
+        Outcome::Failed | Outcome::Waiting if others().any(|it| !it.is_graded()) => {
+            OtherVerdict::Failed
+        }
+        _ if others().count() == components.len() => {
+            OtherVerdict::Passed(outcome == Outcome::Passed)
+        }
         _ => {
-            others().next()?;
-            Some(Some(others().all(|it| !it.is_bad())))
+            if others().next().is_none() {
+                return OtherVerdict::Nobodys;
+            }
+            OtherVerdict::Passed(others().all(|it| !it.is_bad()))
         }
     }
 }
@@ -92,16 +110,22 @@ mod tests {
         let human = r#"{"pass":false,"assertion":{"type":"human","metric":"sendable"}}"#;
         let judge = r#"{"pass":true,"assertion":{"type":"llm-rubric"}}"#;
         let both = format!("{human},{judge}");
-        assert_eq!(of(Outcome::Failed, &both), Some(Some(true)));
-        assert_eq!(of(Outcome::Failed, human), None);
-        assert_eq!(of(Outcome::Failed, judge), Some(Some(false)));
+        assert_eq!(of(Outcome::Failed, &both), OtherVerdict::Passed(true));
+        assert_eq!(of(Outcome::Failed, human), OtherVerdict::Nobodys);
+        assert_eq!(of(Outcome::Failed, judge), OtherVerdict::Passed(false));
     }
 
     #[test]
     fn a_judge_that_failed_said_neither_yes_nor_no() {
-        assert_eq!(verdict(Outcome::Error, &Record::default()), Some(None));
+        assert_eq!(
+            verdict(Outcome::Error, &Record::default()),
+            OtherVerdict::Failed
+        );
         let json = r#"{"gradingResult":{"componentResults":[{"pass":false,"metadata":{"graderError":true}}]}}"#;
-        assert_eq!(verdict(Outcome::Failed, &Record::read(json)), Some(None));
+        assert_eq!(
+            verdict(Outcome::Failed, &Record::read(json)),
+            OtherVerdict::Failed
+        );
         let mut agreed = Agreed::default();
         for judge in [None, Some(true)] {
             agreed.add(judge, true);

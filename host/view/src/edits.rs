@@ -11,6 +11,9 @@ use crate::pairing;
 /// Beside its assertions what decides how a test is judged.
 const OF_TEST: [&str; 3] = ["/threshold", "/options/provider", "/options/rubricPrompt"];
 
+/// What of type, metric and the whole of an assertion two of them are paired by.
+type Rule = fn(&[String; 3]) -> [String; 3];
+
 /// The changes between two versions of a test as it was written.
 pub fn of_test(before: &Value, after: &Value) -> Vec<Change<'static>> {
     let (old, new) = (assertions(before), assertions(after));
@@ -18,7 +21,7 @@ pub fn of_test(before: &Value, after: &Value) -> Vec<Change<'static>> {
         let key = |it: &&Value| [text(it, "type"), text(it, "metric"), it.to_string()];
         all.iter().map(key).collect()
     };
-    let rules: [fn(&[String; 3]) -> [String; 3]; 3] = [
+    let rules: [Rule; 3] = [
         Clone::clone,
         |[kind, metric, _]| [kind.clone(), metric.clone(), String::new()],
         |[kind, ..]| [kind.clone(), String::new(), String::new()],
@@ -95,10 +98,10 @@ fn whole(assertion: &Value) -> Value {
 fn change(assertion: &Value, key: &str, was: Value, is: Value) -> Change<'static> {
     let mut name = text(assertion, "type");
     if let Some(metric) = assertion["metric"].as_str() {
-        name += &format!(" ({metric})");
+        name = format!("{name} ({metric})");
     }
     if !["", "value"].contains(&key) {
-        name += &format!(" {key}");
+        name = format!("{name} {key}");
     }
     Change::new("assertion", name, was, is)
 }

@@ -154,9 +154,14 @@ pub(super) fn container(dist: &Dist<'_>, name: &str) -> Result<(), Failure> {
     root.newcomer("the container", dist, "/usr/bin/runner", "/data")
 }
 
+/// Whether a file is of this kind, by the end of its name.
+fn is_of(name: &str, kind: &str) -> bool {
+    Path::new(name).extension() == Some(kind.as_ref())
+}
+
 /// Installs the packages of npm from their files.
 pub(super) fn npm(dist: &Dist<'_>, files: &[String]) -> Result<(), Failure> {
-    let packages = files.iter().filter(|name| name.ends_with(".tgz"));
+    let packages = files.iter().filter(|name| is_of(name, "tgz"));
     let packages: Vec<_> = packages.map(|name| dist.home.path(name)).collect();
     if packages.is_empty() {
         return Ok(());
@@ -187,7 +192,7 @@ pub(super) fn npm(dist: &Dist<'_>, files: &[String]) -> Result<(), Failure> {
 
 /// Installs the wheel from its file, and runs it by both its names; by uvx where that is.
 pub(super) fn wheel(dist: &Dist<'_>, files: &[String]) -> Result<(), Failure> {
-    let Some(wheel) = files.iter().find(|name| name.ends_with(".whl")) else {
+    let Some(wheel) = files.iter().find(|name| is_of(name, "whl")) else {
         return Ok(());
     };
     let folder = Folder::emptied(dist.home.path("tried"))?;

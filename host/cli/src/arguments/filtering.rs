@@ -186,7 +186,7 @@ impl Filtering {
         }
         match self.former() {
             Some((flag, FormerRows::Test(number), run)) => {
-                words.flag(flag, &format!("{run}:{number}"))
+                words.flag(flag, &format!("{run}:{number}"));
             }
             Some((flag, _, name)) => words.flag(flag, name),
             None => {}

@@ -4,6 +4,7 @@
 //! code needs was read when the plan was made, so that running it later touches no disk, and a
 //! case is known by all of its code.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
@@ -116,7 +117,8 @@ impl Script {
         };
         let files = files.into_iter().flat_map(|files| {
             let modules = files.modules.iter();
-            let code = modules.filter(|file| !file.path.ends_with(".json"));
+            let code =
+                modules.filter(|file| Path::new(&file.path).extension() != Some("json".as_ref()));
             code.chain([&files.main]).map(|file| &*file.source)
         });
         inline.into_iter().chain(files)

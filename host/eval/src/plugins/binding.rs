@@ -19,15 +19,14 @@ use serde_json::{Map, Value, json};
 
 use super::auth::Auth;
 use super::aws;
-use super::bind_error::{BindError, place_of};
+use super::bind_error::BindError;
 use super::binder::{Binder, Bound, digest, granted_json, patterns, reads};
 use super::bounds::{call_limits, scheduling};
-use super::certificates;
 use super::configured;
 use super::foreign::hide_keys;
+use super::held_keys::HeldKeys;
 use super::loaded::{LoadedPlugin, Trust};
 use super::price::price;
-use super::signature_auth;
 use super::target::{ByPlugin, ConfigProvider, ExecutionMode, ProviderBackend, Target};
 use super::ways::{Address, AddressSource, ReachableOrigin};
 use crate::private_door::{self, Extras};
@@ -257,16 +256,7 @@ impl Binder<'_> {
             }
             credentials.insert(name.to_owned(), auth.credential(hosts));
         }
-        let (certificates, signer) = match extras.of_auth() {
-            Some(_) => (
-                certificates::take(provider, config)?,
-                signature_auth::take(provider, config)?,
-            ),
-            None => {
-                refuse_keys(provider, config)?;
-                (None, None)
-            }
-        };
+        let keys = HeldKeys::take(provider, config, extras.of_auth().is_some())?;
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {
@@ -301,27 +291,12 @@ impl Binder<'_> {
             }
             credentials.insert(want.name.clone(), credential);
         }
-        let mut granted = json!({
-            "hosts": hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "credentials": credentials.keys().collect::<Vec<_>>(),
-        });
-        if let Some(certificates) = &certificates {
-            granted["certificates"] = certificates.digest().into();
-        }
-        let digest = digest(&granted);
+        let digest = keys.digest_of(hosts, &credentials);
         self.provider_ways(&address, provider, (&own, &takes, &named_by));
-        let believed = certificates.as_ref();
-        let needs = believed.map(|it| certificates::needs(it, provider, &address.patterns));
-        self.noted.needs(needs.into_iter().flatten().collect());
-        let mut grants = Grants::new(plugin.alias.clone(), address.patterns, credentials);
-        if let Some(certificates) = certificates {
-            grants = grants.with_certificates(certificates);
-        }
-        if let Some(signer) = signer {
-            grants = grants.with_signer(signer);
-        }
+        self.noted.needs(keys.needs(provider, hosts));
+        let grants = Grants::new(plugin.alias.clone(), address.patterns, credentials);
         Ok(Bound {
-            grants,
+            grants: keys.with(grants),
             digest,
             llm: Vec::new(),
             may_see_config: true,
@@ -416,17 +391,5 @@ impl Binder<'_> {
                 named_by: named_by.to_vec(),
             });
         }
-    }
-}
-
-/// Refuses keys of `http` that hold a secret: another plugin would send them on as options of its API.
-fn refuse_keys(provider: &Provider, config: &Map<String, Value>) -> Result<(), BindError> {
-    let keys = [certificates::KEY, signature_auth::KEY];
-    match keys.into_iter().find(|key| config.contains_key(*key)) {
-        None => Ok(()),
-        Some(key) => Err(BindError::Config {
-            at: place_of(provider, &format!("/{key}")),
-            problem: format!("`{key}` is a key of the provider `http` alone"),
-        }),
     }
 }

@@ -272,9 +272,9 @@ impl Question {
                 !is_phrase && term.contains(|sign: char| !sign.is_alphanumeric())
             });
             let json = "(SELECT json FROM records WHERE key = words.rowid)";
-            let signs: String = signs
-                .map(|(term, _)| format!(" AND {}", self.has(json, &term.replace('\\', "\\\\"))))
-                .collect();
+            let signs = signs.map(|(term, _)| self.has(json, &term.replace('\\', "\\\\")));
+            let signs: Vec<String> = signs.map(|found| format!(" AND {found}")).collect();
+            let signs = signs.concat();
             among(format!(
                 "SELECT rowid FROM lookup.words WHERE words MATCH {words}{signs} UNION \
                  SELECT record FROM rows JOIN annotations USING (run, row_id) WHERE run = ?1 AND {}",

@@ -78,7 +78,7 @@ impl Comparison {
                 };
                 let case = order[at] as usize;
                 match score {
-                    Some(score) => scores[name * all + case][side] = score as f32,
+                    Some(value) => scores[name * all + case][side] = value as f32,
                     None => not_graded[name][self.matched[case].pair as usize][side] += 1,
                 }
             })?;

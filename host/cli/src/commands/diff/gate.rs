@@ -62,8 +62,8 @@ impl Gate {
         };
         if let gone @ 1.. = totals.gone() {
             let gone = figures::counted(gone, "case", "cases");
-            text += &format!(
-                "Not compared, since the later run lacks them: {gone} of the earlier run\n"
+            text = format!(
+                "{text}Not compared, since the later run lacks them: {gone} of the earlier run\n"
             );
         }
         text

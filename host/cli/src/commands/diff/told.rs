@@ -1,5 +1,6 @@
 //! A comparison in words and figures, for a terminal or a pipe.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -277,10 +278,9 @@ fn metrics(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
                 column_name(comparison.after, idx),
                 visible::line(&name).into_owned(),
                 figures::count(cases),
-                if was == is {
-                    format!("{was:.2}")
-                } else {
-                    scores(was, is)
+                match was.total_cmp(&is) {
+                    Ordering::Equal => format!("{was:.2}"),
+                    _ => scores(was, is),
                 },
                 format!("{:+.2}", is - was),
             ]

@@ -11,6 +11,7 @@ fn plugins(yaml: &str) -> (Folder, Vec<PluginEntry>) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is one entry")]
 fn an_entry_is_read_whole() {
     let digest = "9F".repeat(32);
     let (folder, entries) = plugins(&format!(

@@ -157,10 +157,12 @@ impl Told {
         let finished = self.run.clone().args(line.split(' ')).finish();
         // What is asked for is trusted by a variable, which says nothing to who looks at trust.
         let asks = line.starts_with("trust") && finished.code == Some(2);
+        // How many rows the budget of the earlier run let through is chance: there may be none to compare.
+        let has_none = line.contains("--fail-on") && finished.code == Some(2);
         assert!(
-            asks || matches!(finished.code, Some(0 | 100)),
+            asks || has_none || matches!(finished.code, Some(0 | 100)),
             "{line}: {}",
-            finished.stderr
+            finished.told()
         );
         self.hear(line, &finished);
         finished

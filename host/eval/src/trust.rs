@@ -2,7 +2,7 @@
 //!
 //! Pure: who is asked, and where answers are remembered, is the command's business. What a run
 //! needs is found while it is prepared; nothing of it is sent, written or run before every
-//! [`Need`] is covered by [`Agreements`], see [`Prepared::settle`](crate::Prepared::settle).
+//! [`Need`] is covered by [`Agreements`], see [`PreparedRun::settle`](crate::PreparedRun::settle).
 
 use std::collections::BTreeSet;
 

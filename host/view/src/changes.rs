@@ -1,6 +1,6 @@
 //! What changed between two runs but for single cases: prompts, providers, plugins, and the model that grades.
 //!
-//! Which columns belong together is said in [`pairing`](crate::pairing).
+//! Which columns belong together is said in [`pairing`].
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

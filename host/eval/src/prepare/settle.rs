@@ -1,6 +1,6 @@
 //! Between what was prepared and the run stands the person's agreement.
 //!
-//! A run is carried out by [`SettledRun`] alone, and the one way to that is [`Prepared::settle`]:
+//! A run is carried out by [`SettledRun`] alone, and the one way to that is [`PreparedRun::settle`]:
 //! there is no run whose needs were not covered, and nothing to remember for who writes another
 //! command. What is asked and how is the command's business; it may take more than one round,
 //! since a name that holds the value of a variable is looked up only when that may be sent.

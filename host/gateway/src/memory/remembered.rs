@@ -148,7 +148,7 @@ pub trait Cassette: Send + Sync {
     /// Looks a request up.
     fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> CassetteMatch;
 
-    /// Takes how a request with [`Found::Live`] ended.
+    /// Takes how a request with [`CassetteMatch::Live`] ended.
     fn record(&self, envelope: &Envelope, caller: &Caller<'_>, interaction: &Interaction);
 }
 

@@ -23,9 +23,9 @@ pub struct Certificates {
 /// Which part of [`Certificates`] is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// [`Certificates::authorities`].
+    /// The authorities.
     Authorities,
-    /// [`Certificates::client`].
+    /// Certificate or key of the client.
     Client,
 }
 

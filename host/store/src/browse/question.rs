@@ -135,7 +135,7 @@ impl Question {
     }
 
     /// The page of tests of a run: number and figure of each, one more than `limit` if there are
-    /// more; backwards for [`From::Before`].
+    /// more; backwards for [`PageStart::Before`].
     pub(super) fn page(
         run: i64,
         wanted: &CaseFilter,

@@ -91,7 +91,8 @@ pub(super) fn take(
         Some(_) => return Err(problem("rejectUnauthorized", "must be true or false")),
     };
     if let Some(key) = members.keys().next() {
-        return Err(problem(key, "is not known"));
+        let why = "is not known; there are caPath, certPath and keyPath (or ca, cert and key), and rejectUnauthorized";
+        return Err(problem(key, why));
     }
     let certificates = Certificates {
         authorities,

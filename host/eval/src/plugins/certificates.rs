@@ -94,12 +94,8 @@ pub(super) fn take(
         let why = "is not known; there are caPath, certPath and keyPath (or ca, cert and key), and rejectUnauthorized";
         return Err(problem(key, why));
     }
-    let certificates = Certificates {
-        authorities,
-        client,
-        is_unchecked,
-    };
-    certificates.check().map_err(|part| match part {
+    let certificates = Certificates::new(authorities.as_deref(), client, is_unchecked);
+    let certificates = certificates.map_err(|part| match part {
         Malformed::Authorities => problem("ca", "holds no certificate in PEM"),
         Malformed::Client => problem("cert", "and `key` are no certificate and key in PEM"),
     })?;
@@ -112,19 +108,19 @@ pub(super) fn needs<'a>(
     provider: &'a Provider,
     hosts: &'a [OriginPattern],
 ) -> impl Iterator<Item = Need> + 'a {
-    let believes = certificates.is_unchecked || certificates.authorities.is_some();
     let is_far = |to: &&OriginPattern| !to.exact().is_some_and(is_loopback);
     let at = provider.places.of(&format!("/{KEY}"));
     let at = at.unwrap_or(&provider.at);
     hosts
         .iter()
-        .filter(move |_| believes)
+        .filter(|_| certificates.believes_others())
         .filter(is_far)
         .map(move |to| {
             Need::of(TrustRequest {
                 subject: TrustSubject::Certificates {
                     to: to.to_string(),
-                    sha256: (!certificates.is_unchecked).then(|| certificates.digest()),
+                    sha256: (!certificates.is_unchecked())
+                        .then(|| certificates.digest().to_owned()),
                 },
                 origin: match &provider.origin {
                     Author::Person => Author::Config,

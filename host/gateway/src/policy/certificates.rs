@@ -4,23 +4,22 @@
 
 use std::fmt;
 
+use data_encoding::HEXLOWER;
 use reqwest::{Certificate, ClientBuilder, Identity};
-use sha2::{Digest, Sha256};
 
-use crate::policy::secret::Secret;
+use crate::policy::secret::{Secret, sha256_of};
 
-/// The certificates of one provider's requests.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// The certificates of one provider's requests, read.
 pub struct Certificates {
-    /// Certificates in PEM by which a server may be known, beside those of the system's authorities.
-    pub authorities: Option<String>,
-    /// Certificate and key in PEM, with which the requests say whose they are.
-    pub client: Option<(String, Secret)>,
-    /// Whether a server is believed whatever it shows.
-    pub is_unchecked: bool,
+    /// Those by which a server may be known, beside the system's authorities.
+    authorities: Vec<Certificate>,
+    /// With what the requests say whose they are.
+    client: Option<(Identity, Secret)>,
+    is_unchecked: bool,
+    digest: String,
 }
 
-/// Which part of [`Certificates`] is none.
+/// Which part of [`Certificates`] can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
     /// The authorities.
@@ -30,55 +29,77 @@ pub enum Malformed {
 }
 
 impl Certificates {
-    /// Checks whether they are in a form that can be used.
+    /// Reads them, all in PEM: `authorities`, by which a server may be known beside those of the
+    /// system; `client`, the certificate and the key with which the requests say whose they are.
+    /// Where `is_unchecked`, a server is believed whatever it shows.
     ///
     /// # Errors
-    /// Which part can't.
-    pub fn check(&self) -> Result<(), Malformed> {
-        let authorities = self.authorities().map_err(|_| Malformed::Authorities)?;
-        if authorities.is_empty() && self.authorities.is_some() {
-            return Err(Malformed::Authorities);
-        }
-        self.identity().map_err(|_| Malformed::Client)?;
-        Ok(())
+    /// Which part holds none.
+    pub fn new(
+        authorities: Option<&str>,
+        client: Option<(String, Secret)>,
+        is_unchecked: bool,
+    ) -> Result<Self, Malformed> {
+        let (certificate, key) = match &client {
+            Some((certificate, key)) => (&**certificate, key.reveal()),
+            None => ("", ""),
+        };
+        let rule = if is_unchecked { "unchecked" } else { "checked" };
+        let parts = [rule, authorities.unwrap_or_default(), certificate, key];
+        let digest = HEXLOWER.encode(&sha256_of(parts));
+
+        let authorities = match authorities {
+            Some(text) => Certificate::from_pem_bundle(text.as_bytes())
+                .ok()
+                .filter(|read| !read.is_empty())
+                .ok_or(Malformed::Authorities)?,
+            None => Vec::new(),
+        };
+        let client = match client {
+            Some((certificate, key)) => {
+                let pem = format!("{certificate}\n{}\n", key.reveal());
+                let identity = Identity::from_pem(pem.as_bytes());
+                Some((identity.map_err(|_| Malformed::Client)?, key))
+            }
+            None => None,
+        };
+        Ok(Self {
+            authorities,
+            client,
+            is_unchecked,
+            digest,
+        })
     }
 
     /// Stands for all of it: the same for the same content.
-    pub fn digest(&self) -> String {
-        let client = self.client.as_ref();
-        let key = client.map(|(_, key)| key.reveal());
-        let certificate = client.map(|(certificate, _)| &**certificate);
-        let parts = [self.authorities.as_deref(), certificate, key];
-        let mut hasher = Sha256::new();
-        hasher.update([u8::from(self.is_unchecked)]);
-        for part in parts.map(Option::unwrap_or_default) {
-            hasher.update((part.len() as u64).to_be_bytes());
-            hasher.update(part);
-        }
-        data_encoding::HEXLOWER.encode(&hasher.finalize())
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Whether a server is believed whatever it shows.
+    pub fn is_unchecked(&self) -> bool {
+        self.is_unchecked
+    }
+
+    /// Whether a server is believed that the system's authorities don't know.
+    pub fn believes_others(&self) -> bool {
+        self.is_unchecked || !self.authorities.is_empty()
+    }
+
+    /// The client's key.
+    pub(crate) fn key(&self) -> Option<&Secret> {
+        self.client.as_ref().map(|(_, key)| key)
     }
 
     /// Has a client use them.
-    pub(crate) fn apply(&self, builder: ClientBuilder) -> Result<ClientBuilder, reqwest::Error> {
-        let mut builder = builder
-            .tls_certs_merge(self.authorities()?)
+    pub(crate) fn apply(&self, builder: ClientBuilder) -> ClientBuilder {
+        let builder = builder
+            .tls_certs_merge(self.authorities.iter().cloned())
             .tls_danger_accept_invalid_certs(self.is_unchecked);
-        if let Some(identity) = self.identity()? {
-            builder = builder.identity(identity);
+        match &self.client {
+            Some((identity, _)) => builder.identity(identity.clone()),
+            None => builder,
         }
-        Ok(builder)
-    }
-
-    fn authorities(&self) -> Result<Vec<Certificate>, reqwest::Error> {
-        let text = self.authorities.as_deref().unwrap_or_default();
-        Certificate::from_pem_bundle(text.as_bytes())
-    }
-
-    fn identity(&self) -> Result<Option<Identity>, reqwest::Error> {
-        let client = self.client.as_ref();
-        let both = client.map(|(certificate, key)| format!("{certificate}\n{}\n", key.reveal()));
-        let identity = both.map(|pem| Identity::from_pem(pem.as_bytes()));
-        identity.transpose()
     }
 }
 

@@ -188,15 +188,13 @@ impl Grants {
     /// What tells their requests from others' with the same credential: as whom they come, by what they are
     /// signed, and whom they believe.
     pub(crate) fn identity(&self, credential: Option<Fingerprint>) -> Option<Fingerprint> {
-        let certificates = self.certificates().map(Certificates::digest);
-        let signer = self.signer().map(RequestSigner::identity);
-        if certificates.is_none() && signer.is_none() {
+        if self.certificates.is_none() && self.signer.is_none() {
             return credential;
         }
-        let certificates = certificates.unwrap_or_default();
-        let signer = signer.unwrap_or_default();
         let credential = credential.as_ref().map_or("", Fingerprint::as_str);
-        Some(Fingerprint::of([credential, &certificates, &signer]))
+        let certificates = self.certificates().map_or("", Certificates::digest);
+        let signer = self.signer().map_or("", RequestSigner::identity);
+        Some(Fingerprint::of([credential, certificates, signer]))
     }
 
     /// These, of requests with a signature in them.
@@ -230,13 +228,12 @@ impl Grants {
 
     /// What the masker takes out.
     pub fn secrets(&self) -> Vec<Secret> {
-        let client = self.certificates().and_then(|own| own.client.clone());
         let keys = [
-            client.map(|(_, key)| key),
-            self.signer().map(|signer| signer.key().clone()),
+            self.certificates().and_then(Certificates::key),
+            self.signer().map(RequestSigner::key),
         ];
         let mut secrets = hidden(self.credentials.values());
-        secrets.extend(keys.into_iter().flatten());
+        secrets.extend(keys.into_iter().flatten().cloned());
         secrets
     }
 

@@ -128,12 +128,7 @@ pub struct Fingerprint(String);
 impl Fingerprint {
     /// That of all of these together.
     pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut digest = Sha256::new();
-        for part in parts {
-            digest.update((part.len() as u64).to_be_bytes());
-            digest.update(part);
-        }
-        Self::short(&digest.finalize())
+        Self::short(&sha256_of(parts))
     }
 
     fn short(digest: &[u8]) -> Self {
@@ -146,6 +141,16 @@ impl Fingerprint {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// One digest of several texts, in which each has its bounds.
+pub(super) fn sha256_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    digest.finalize().into()
 }
 
 /// How a credential is put into a request.

@@ -60,6 +60,8 @@ pub struct SigningRule {
 /// Signs the requests of one provider.
 pub struct RequestSigner {
     rule: SigningRule,
+    /// What tells its signatures from those of another key or rule.
+    identity: String,
     pair: KeyPair,
     stand_ins: StandIns,
     last: Mutex<Option<Signed>>,
@@ -98,8 +100,10 @@ impl RequestSigner {
             .map_err(|_| NoSigningKey)?;
         let drawn = HEXLOWER.encode(&drawn);
         let stand_in = |what: &str| format!("runner-{what}-{drawn}");
+        let key = rule.key.fingerprint();
         Ok(Self {
             pair,
+            identity: format!("{} {:?} {:?}", key.as_str(), rule.digest, rule.data),
             stand_ins: StandIns {
                 signature: stand_in("signature"),
                 timestamp: stand_in("timestamp"),
@@ -120,14 +124,8 @@ impl RequestSigner {
     }
 
     /// What tells its signatures from those of another key or rule.
-    pub(crate) fn identity(&self) -> String {
-        let Self { rule, .. } = self;
-        format!(
-            "{} {:?} {:?}",
-            rule.key.fingerprint().as_str(),
-            rule.digest,
-            rule.data
-        )
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Whether a signature will stand in a request.

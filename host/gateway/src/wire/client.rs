@@ -134,7 +134,7 @@ impl Clients {
             .certified
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let key = (certificates.digest(), reach);
+        let key = (certificates.digest().to_owned(), reach);
         if let Some(client) = known.get(&key) {
             return Ok(client.clone());
         }
@@ -142,8 +142,7 @@ impl Clients {
             Some(reach) => self.direct(reach).https_only(true),
             None => self.proxied()?,
         };
-        let builder = certificates.apply(builder).map_err(said)?;
-        let client = build(builder).map_err(no_tls)?;
+        let client = build(certificates.apply(builder)).map_err(no_tls)?;
         known.insert(key, client.clone());
         Ok(client)
     }

@@ -9,7 +9,7 @@
 pub(crate) mod quota;
 
 use std::cell::{Cell, RefCell};
-use std::collections::hash_map::Entry as WalkState;
+use std::collections::hash_map::Entry as Place;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -60,8 +60,8 @@ impl Groups {
                     used: Cell::new(false),
                 };
                 match places.entry(name.to_owned()) {
-                    WalkState::Occupied(earlier) => groups[*earlier.get()] = group,
-                    WalkState::Vacant(place) => {
+                    Place::Occupied(earlier) => groups[*earlier.get()] = group,
+                    Place::Vacant(place) => {
                         place.insert(groups.len());
                         groups.push(group);
                     }

@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{CodeFiles, Process};
+use super::{CodeFile, CodeFiles, Process};
 
 /// Code of a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +100,8 @@ impl Script {
     /// Whether a name stands in its code as a word of its own. Data that it imports is not its code.
     pub fn names(&self, name: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        self.code().any(|source| {
+        let is_code = |file: &CodeFile| Path::new(&file.path).extension() != Some("json".as_ref());
+        self.texts(is_code).any(|source| {
             source.match_indices(name).any(|(at, _)| {
                 let before = source[..at].chars().next_back();
                 let after = source[at + name.len()..].chars().next();
@@ -109,29 +110,19 @@ impl Script {
         })
     }
 
-    /// Its texts that are code.
-    fn code(&self) -> impl Iterator<Item = &str> {
-        let (inline, files) = match &self.code {
-            Code::Inline { text } => (Some(text.as_str()), None),
-            Code::File { files, .. } => (None, Some(files)),
-        };
-        let files = files.into_iter().flat_map(|files| {
-            let modules = files.modules.iter();
-            let code =
-                modules.filter(|file| Path::new(&file.path).extension() != Some("json".as_ref()));
-            code.chain([&files.main]).map(|file| &*file.source)
-        });
-        inline.into_iter().chain(files)
-    }
-
     /// Every text of it: what a search for a word has to look through.
     pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
+        self.texts(|_| true)
+    }
+
+    /// Its own text, and those of the files that it imports and that are `wanted`.
+    fn texts(&self, wanted: fn(&CodeFile) -> bool) -> impl Iterator<Item = &str> {
         let (inline, files) = match &self.code {
             Code::Inline { text } => (Some(text.as_str()), None),
             Code::File { files, .. } => (None, Some(files)),
         };
-        let files = files.into_iter().flat_map(|files| {
-            let modules = files.modules.iter();
+        let files = files.into_iter().flat_map(move |files| {
+            let modules = files.modules.iter().filter(move |file| wanted(file));
             modules.chain([&files.main]).map(|file| &*file.source)
         });
         inline.into_iter().chain(files)

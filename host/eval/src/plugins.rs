@@ -20,6 +20,7 @@ mod bundle;
 mod catalog;
 mod certificates;
 mod claims;
+mod config_key;
 mod configured;
 mod credentials;
 mod extensions;

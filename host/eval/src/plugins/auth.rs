@@ -4,13 +4,13 @@
 //! The guest learns that there is one, and its kind; nothing of its value.
 
 use std::collections::BTreeSet;
-use std::fmt::Display;
 
 use runner_config::plan::{EnvRead, Provider};
 use runner_gateway::{Credential, OriginPattern, Scheme, Secret, TokenClient};
 use serde_json::{Map, Value, json};
 
-use super::bind_error::{BindError, place_of};
+use super::bind_error::BindError;
+use super::config_key::ConfigKey;
 use super::ways::{AddressSource, ReachableOrigin};
 
 /// The key of the config.
@@ -25,10 +25,7 @@ pub(super) struct Auth {
 }
 
 /// An `auth` as it is written.
-struct Written<'a> {
-    provider: &'a Provider,
-    members: &'a Map<String, Value>,
-}
+struct Written<'a>(ConfigKey<'a>);
 
 impl Auth {
     /// Takes it out of a config and leaves its kind there.
@@ -36,19 +33,16 @@ impl Auth {
         provider: &Provider,
         config: &mut Map<String, Value>,
     ) -> Result<Option<Self>, BindError> {
-        let Some(written) = config.remove(KEY).filter(|value| !value.is_null()) else {
+        let Some(key) = ConfigKey::take(provider, config, KEY)? else {
             return Ok(None);
         };
-        let empty = Map::new();
-        let members = written.as_object().unwrap_or(&empty);
-        let written_auth = Written { provider, members };
         let headers = config.get("headers").and_then(Value::as_object);
         let mut names = headers.into_iter().flat_map(Map::keys);
         if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
             let problem = "stands beside `headers: { Authorization: … }`; keep one of the two";
-            return Err(written_auth.problem("", problem));
+            return Err(key.problem("", problem));
         }
-        let (auth, kind) = written_auth.read()?;
+        let (auth, kind) = Written(key).read()?;
         config.insert(KEY.to_owned(), json!({ "type": kind }));
         Ok(Some(auth))
     }
@@ -95,10 +89,10 @@ impl Written<'_> {
             "oauth" | "oauth2" => return Ok((self.oauth()?, "oauth")),
             _ => {
                 let problem = "must be bearer, basic, api_key or oauth";
-                return Err(self.problem("type", problem));
+                return Err(self.0.problem("type", problem));
             }
         };
-        let secret = Secret::credential(value).map_err(|why| self.problem("", why))?;
+        let secret = Secret::credential(value).map_err(|why| self.0.problem("", why))?;
         let auth = Auth {
             scheme,
             secret,
@@ -113,10 +107,10 @@ impl Written<'_> {
         let scheme = match self.text("placement")?.as_str() {
             "header" => Scheme::parse(&format!("header:{name}")),
             "query" => Scheme::parse(&format!("query:{name}")),
-            _ => return Err(self.problem("placement", "must be header or query")),
+            _ => return Err(self.0.problem("placement", "must be header or query")),
         };
         scheme.map_err(|_| {
-            self.problem(
+            self.0.problem(
                 "keyName",
                 "is no name of a header or parameter into which a credential may go",
             )
@@ -129,7 +123,7 @@ impl Written<'_> {
             "password" => true,
             _ => {
                 let problem = "must be client_credentials or password";
-                return Err(self.problem("grantType", problem));
+                return Err(self.0.problem("grantType", problem));
             }
         };
         let client = TokenClient {
@@ -144,14 +138,14 @@ impl Written<'_> {
             },
         };
         let (_, origin) = client.address().ok_or_else(|| {
-            self.problem(
+            self.0.problem(
                 "tokenUrl",
                 "must be a URL such as https://id.example.com/token",
             )
         })?;
         Ok(Auth {
             scheme: Scheme::OAuth2,
-            secret: Secret::oauth(&client).map_err(|why| self.problem("", why))?,
+            secret: Secret::oauth(&client).map_err(|why| self.0.problem("", why))?,
             asks: Some(OriginPattern::exactly(origin)),
         })
     }
@@ -161,18 +155,18 @@ impl Written<'_> {
             let each = list.iter().map(|scope| scope.as_str().map(str::to_owned));
             each.collect::<Option<Vec<_>>>()
         };
-        match self.members.get("scopes") {
+        match self.0.members.get("scopes") {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::String(scopes)) => Ok(vec![scopes.clone()]),
             Some(Value::Array(list)) if texts(list).is_some() => {
                 Ok(texts(list).unwrap_or_default())
             }
-            Some(_) => Err(self.problem("scopes", "is no list of texts")),
+            Some(_) => Err(self.0.problem("scopes", "is no list of texts")),
         }
     }
 
     fn optional(&self, key: &str, is_needed: bool) -> Result<Option<String>, BindError> {
-        match self.members.get(key) {
+        match self.0.members.get(key) {
             None | Some(Value::Null) if !is_needed => Ok(None),
             _ => self.text(key).map(Some),
         }
@@ -180,26 +174,15 @@ impl Written<'_> {
 
     /// A text; a number is one, as passwords may look like that.
     fn text(&self, key: &str) -> Result<String, BindError> {
-        let text = match self.members.get(key) {
+        let text = match self.0.members.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => text.clone(),
             Some(Value::Number(number)) => number.to_string(),
-            _ => return Err(self.problem(key, "is missing, or no text")),
+            _ => return Err(self.0.problem(key, "is missing, or no text")),
         };
         if text.contains("{{") {
             let problem = "has a template that is not of `env`; a credential is one for all cases";
-            return Err(self.problem(key, problem));
+            return Err(self.0.problem(key, problem));
         }
         Ok(text)
-    }
-
-    fn problem(&self, key: &str, problem: impl Display) -> BindError {
-        let (pointer, named) = match key {
-            "" => (format!("/{KEY}"), KEY.to_owned()),
-            key => (format!("/{KEY}/{key}"), format!("{KEY}.{key}")),
-        };
-        BindError::Config {
-            at: place_of(self.provider, &pointer),
-            problem: format!("`{named}` {problem}"),
-        }
     }
 }

@@ -5,12 +5,15 @@
 //! who writes another rule into a config says whose server may be taken for the one that is meant, and
 //! that is the person's to agree to.
 
+use std::mem;
+
 use runner_config::plan::Provider;
 use runner_config::{TextOrigin as Author, TrustRequest, TrustSubject};
 use runner_gateway::{Certificates, Malformed, OriginPattern, Secret};
 use serde_json::{Map, Value};
 
-use super::bind_error::{BindError, place_of};
+use super::bind_error::BindError;
+use super::config_key::ConfigKey;
 use super::ways::is_loopback;
 use crate::trust::Need;
 
@@ -49,16 +52,12 @@ pub(super) fn take(
     provider: &Provider,
     config: &mut Map<String, Value>,
 ) -> Result<Option<Certificates>, BindError> {
-    let Some(Value::Object(mut members)) = config.remove(KEY) else {
+    let Some(mut written) = ConfigKey::take(provider, config, KEY)? else {
         return Ok(None);
     };
-    let problem = |key: &str, problem: &str| BindError::Config {
-        at: place_of(provider, &format!("/{KEY}/{key}")),
-        problem: format!("`{KEY}.{key}` {problem}"),
-    };
-    if let Some((key, why)) = REFUSED.iter().find(|(key, _)| members.contains_key(*key)) {
-        return Err(problem(key, why));
-    }
+    written.refuse(&REFUSED)?;
+    let mut members = mem::take(&mut written.members);
+    let problem = |member: &str, problem: &str| written.problem(member, problem);
     for (key, usual) in BOUNDS {
         if members.remove(key).is_some_and(|said| said != usual) {
             return Err(problem(key, "is not supported; it is TLS 1.2 or 1.3"));

@@ -7,7 +7,8 @@ use runner_config::plan::Provider;
 use runner_gateway::{RequestSigner, Secret, SignedDigest, SigningRule};
 use serde_json::{Map, Value, json};
 
-use super::bind_error::{BindError, place_of};
+use super::bind_error::BindError;
+use super::config_key::ConfigKey;
 use crate::private_door;
 
 /// The key of the config.
@@ -40,16 +41,12 @@ pub(super) fn take(
     provider: &Provider,
     config: &mut Map<String, Value>,
 ) -> Result<Option<RequestSigner>, BindError> {
-    let Some(Value::Object(members)) = config.remove(KEY) else {
+    let Some(written) = ConfigKey::take(provider, config, KEY)? else {
         return Ok(None);
     };
-    let problem = |key: &str, problem: &str| BindError::Config {
-        at: place_of(provider, &format!("/{KEY}/{key}")),
-        problem: format!("`{KEY}.{key}` {problem}"),
-    };
-    if let Some((key, why)) = REFUSED.iter().find(|(key, _)| members.contains_key(*key)) {
-        return Err(problem(key, why));
-    }
+    written.refuse(&REFUSED)?;
+    let problem = |member: &str, problem: &str| written.problem(member, problem);
+    let members = &written.members;
     let text = |key: &str| match members.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.as_str())),
@@ -76,7 +73,7 @@ pub(super) fn take(
         key: Secret::credential(key).map_err(|why| problem("privateKey", &why.to_string()))?,
         digest: digest(algorithm)
             .ok_or_else(|| problem("signatureAlgorithm", "must be SHA256, SHA384 or SHA512"))?,
-        data: signed(template, &members).ok_or_else(|| {
+        data: signed(template, members).ok_or_else(|| {
             let why =
                 "knows `{{signatureTimestamp}}` and the texts beside it, and no other variable";
             problem("signatureDataTemplate", why)

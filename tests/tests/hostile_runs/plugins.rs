@@ -129,22 +129,26 @@ fn hostile_rows_cost_themselves_only() {
     assert!(!said.contains("\u{1b}[2K"), "{said}");
 }
 
-/// What a test expects stands in its variables: a provider of somebody else's could answer with it.
-#[test]
-fn a_provider_of_somebody_else_s_gets_the_prompt_and_no_variables() {
-    let config = "prompts: ['what is {{n}}?']\nproviders: [{ id: 'hostile:options', config: { agreeable: true } }]\n\
-                  plugins: { hostile: { source: hostile.wasm } }\n\
-                  tests: [{ vars: { n: 1, expected: one }, options: { temperature: 0 } }]\n";
+/// What the hostile provider answers to the tests of a config.
+fn answers(config: &str) -> Vec<Value> {
     let run = Run::new()
         .config(config)
         .file("hostile.wasm", hostile("as-it-should"))
         .args(["eval", "-o", "out.json", "--no-table", "--trust-config"]);
     let finished = run.finish();
     finished.expect_code(0);
-    assert_eq!(
-        rows(&finished)[0]["response"]["output"],
-        r#"{"temperature":0}"#
-    );
+    let rows = rows(&finished);
+    let answers = rows.iter().map(|row| row["response"]["output"].clone());
+    answers.collect()
+}
+
+/// What a test expects stands in its variables: a provider of somebody else's could answer with it.
+#[test]
+fn a_provider_of_somebody_else_s_gets_the_prompt_and_no_variables() {
+    let config = "prompts: ['what is {{n}}?']\nproviders: [{ id: 'hostile:options', config: { agreeable: true } }]\n\
+                  plugins: { hostile: { source: hostile.wasm } }\n\
+                  tests: [{ vars: { n: 1, expected: one }, options: { temperature: 0 } }]\n";
+    assert_eq!(answers(config), [r#"{"temperature":0}"#]);
 }
 
 /// Nor can it try out what a test expects on the name that the call has.
@@ -153,14 +157,7 @@ fn a_call_is_named_by_what_somebody_else_s_provider_is_given() {
     let config = "prompts: ['what is {{n}}?']\nproviders: [{ id: 'hostile:call-id', config: { agreeable: true } }]\n\
                   plugins: { hostile: { source: hostile.wasm } }\n\
                   tests: [{ vars: { n: 1, expected: one } }, { vars: { n: 1, expected: eins } }, { vars: { n: 2 } }]\n";
-    let run = Run::new()
-        .config(config)
-        .file("hostile.wasm", hostile("as-it-should"))
-        .args(["eval", "-o", "out.json", "--no-table", "--trust-config"]);
-    let finished = run.finish();
-    finished.expect_code(0);
-    let rows = rows(&finished);
-    let ids: Vec<&Value> = rows.iter().map(|row| &row["response"]["output"]).collect();
+    let ids = answers(config);
     assert_eq!(ids[0], ids[1]);
     assert_ne!(ids[0], ids[2]);
 }

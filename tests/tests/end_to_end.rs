@@ -22,6 +22,7 @@ mod files;
 mod gateway_secrets;
 mod generators;
 mod green;
+mod header_keys;
 mod hooks;
 mod hostile_runs;
 mod interrupt;

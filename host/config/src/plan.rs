@@ -145,6 +145,11 @@ impl Plan {
         self.tests.models().filter_map(|test| test.provider)
     }
 
+    /// Values of variables that were filled into providers, as secrets.
+    pub fn filled_in(&self) -> impl Iterator<Item = &str> {
+        self.filled_in.iter().map(String::as_str)
+    }
+
     /// Values of the config's `env` that are secrets by the names of the variables that they were
     /// taken from, or by their own where the config says them itself, and secrets that were
     /// filled into providers or stand in headers of a provider, a prompt or a test: templates may use them, results must not show

@@ -150,6 +150,7 @@ async fn bind(what: &Preparation) -> (Result<Targets, Vec<BindError>>, Noted) {
         env: &what.env,
         config_env: &plan.env,
         env_sources: &plan.env_sources,
+        filled_in: plan.filled_in().collect(),
         delay: plan.options.delay,
         lanes: AllLanes::of(&plan.options),
         offline: what.offline,

@@ -12,7 +12,7 @@
 //! | room | stages | its files |
 //! |---|---|---|
 //! | `policy` | **grant**: the user's word against the plugin's wish; pure, and complete before anything is spent | `grants`, `origin`, `address`, `header` |
-//! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker`, and what some schemes need besides: `aws`, `google`, `oauth`; `certificates`, `signer` |
+//! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker`, and what some schemes need besides: `aws`, `google`, `oauth`; `certificates`, `signer`, `header_secrets` |
 //! | `memory` | **record/replay** and **cache**: see neither secret nor lane | `remembered`, `cassette`, `cache` |
 //! | | while a request is on its way, its answer is for all who ask the same | `shared` |
 //! | `admission` | **budget**: what may still be spent; reserved before, settled after | `budget`, `tokens` |
@@ -68,6 +68,7 @@ pub use policy::address::{AddressScope, needs_agreement};
 pub use policy::certificates::{Certificates, Malformed};
 pub use policy::google::GoogleKeyError;
 pub use policy::grants::{Credential, Grants, Refusal};
+pub use policy::header_secrets::HeaderSecrets;
 pub use policy::masker::{Masker, SHORTEST_MASKED};
 pub use policy::oauth::TokenClient;
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError, leads_up};

@@ -6,6 +6,7 @@ pub(crate) mod certificates;
 pub(crate) mod google;
 pub(crate) mod grants;
 pub(crate) mod header;
+pub(crate) mod header_secrets;
 pub(crate) mod masker;
 pub(crate) mod oauth;
 pub(crate) mod origin;

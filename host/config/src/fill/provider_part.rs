@@ -37,6 +37,10 @@ impl Part {
                         (Field::Settings, _) if is_credential => Field::Credential,
                         // Of `auth`, whose name says it.
                         (Field::Settings, "value") if secret => Field::Credential,
+                        // Plugins read it, so that they need what stands there.
+                        (Field::Credential, _) if name.eq_ignore_ascii_case("content-type") => {
+                            Field::Part
+                        }
                         (Field::Settings, _) => Field::Part,
                         (field, _) => field,
                     },

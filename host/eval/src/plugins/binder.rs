@@ -30,6 +30,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) config_env: &'a Map<String, Value>,
     /// Which variables of the process's environment the config's were made of.
     pub(crate) env_sources: &'a BTreeMap<String, BTreeSet<String>>,
+    /// Values of variables that were filled into providers.
+    pub(crate) filled_in: BTreeSet<&'a str>,
     /// The run's `delay`.
     pub(crate) delay: Option<Duration>,
     /// What holds for all lanes.

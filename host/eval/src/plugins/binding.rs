@@ -24,7 +24,7 @@ use super::binder::{Binder, Bound, digest, granted_json, patterns, reads};
 use super::bounds::{call_limits, scheduling};
 use super::configured;
 use super::foreign::hide_keys;
-use super::held_keys::HeldKeys;
+use super::held_keys::{HeldKeys, header_secrets};
 use super::loaded::{LoadedPlugin, Trust};
 use super::price::price;
 use super::target::{ByPlugin, ConfigProvider, ExecutionMode, ProviderBackend, Target};
@@ -295,8 +295,9 @@ impl Binder<'_> {
         self.provider_ways(&address, provider, (&own, &takes, &named_by));
         self.noted.needs(keys.needs(provider, hosts));
         let grants = Grants::new(plugin.alias.clone(), address.patterns, credentials);
+        let in_headers = header_secrets(provider, config, &self.filled_in)?;
         Ok(Bound {
-            grants: keys.with(grants),
+            grants: keys.with(grants).with_header_secrets(in_headers),
             digest,
             llm: Vec::new(),
             may_see_config: true,

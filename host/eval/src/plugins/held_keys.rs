@@ -1,9 +1,12 @@
-//! What the host alone holds of the config of `http`: certificates and what signs.
+//! What the host alone holds of a config: certificates and what signs, of `http`, and the values of variables in
+//! headers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runner_config::plan::Provider;
-use runner_gateway::{Certificates, Credential, Grants, OriginPattern, RequestSigner};
+use runner_gateway::{
+    Certificates, Credential, Grants, HeaderSecrets, OriginPattern, RequestSigner,
+};
 use serde_json::{Map, Value, json};
 
 use super::bind_error::{BindError, place_of};
@@ -15,6 +18,40 @@ use crate::trust::Need;
 pub(super) struct HeldKeys {
     certificates: Option<Certificates>,
     signer: Option<RequestSigner>,
+}
+
+/// Takes out of the headers of a config what variables were filled into them. What the guest gets stands for that.
+pub(super) fn header_secrets(
+    provider: &Provider,
+    config: &mut Map<String, Value>,
+    filled_in: &BTreeSet<&str>,
+) -> Result<HeaderSecrets, BindError> {
+    let Some(Value::Object(headers)) = config.get_mut("headers") else {
+        return Ok(HeaderSecrets::default());
+    };
+    let within = |text: &str| {
+        let found = filled_in.iter().filter(|value| text.contains(**value));
+        found.copied().collect::<Vec<_>>()
+    };
+    let values: BTreeSet<&str> = headers
+        .values()
+        .filter_map(Value::as_str)
+        .flat_map(within)
+        .collect();
+    let secrets = HeaderSecrets::of(values).ok_or_else(|| BindError::Config {
+        at: place_of(provider, "/headers"),
+        problem: "the system gives no random numbers, without which no key is put into a request"
+            .to_owned(),
+    })?;
+    for (name, value) in headers {
+        // The plugin reads it, and the person agreed to that.
+        if let Value::String(text) = value
+            && !name.eq_ignore_ascii_case("content-type")
+        {
+            *text = secrets.hidden(text);
+        }
+    }
+    Ok(secrets)
 }
 
 impl HeldKeys {

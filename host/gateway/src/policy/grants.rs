@@ -13,6 +13,7 @@ use url::Url;
 use crate::policy::address::AddressScope;
 use crate::policy::certificates::Certificates;
 use crate::policy::google::GoogleKey;
+use crate::policy::header_secrets::HeaderSecrets;
 use crate::policy::oauth::TokenClient;
 use crate::policy::origin::{self, Naming, Origin, OriginPattern};
 use crate::policy::secret::{Fingerprint, Scheme, Secret};
@@ -45,6 +46,8 @@ pub struct Grants {
     certificates: Option<Arc<Certificates>>,
     /// What signs its requests besides, if anything does.
     signer: Option<Arc<RequestSigner>>,
+    /// Variables that stand in headers of its config.
+    header_secrets: HeaderSecrets,
     /// The plugin is somebody else's: what a server says to it is held against nobody but it.
     is_foreign: bool,
 }
@@ -163,6 +166,7 @@ impl Grants {
             credentials,
             certificates: None,
             signer: None,
+            header_secrets: HeaderSecrets::default(),
             is_foreign: false,
         }
     }
@@ -185,16 +189,36 @@ impl Grants {
         }
     }
 
+    /// These, of requests with such values in their headers.
+    #[must_use]
+    pub fn with_header_secrets(self, header_secrets: HeaderSecrets) -> Self {
+        Self {
+            header_secrets,
+            ..self
+        }
+    }
+
+    /// Variables that stand in headers of its config.
+    pub(crate) fn header_secrets(&self) -> &HeaderSecrets {
+        &self.header_secrets
+    }
+
     /// What tells their requests from others' with the same credential: as whom they come, by what they are
-    /// signed, and whom they believe.
-    pub(crate) fn identity(&self, credential: Option<Fingerprint>) -> Option<Fingerprint> {
-        if self.certificates.is_none() && self.signer.is_none() {
+    /// signed, whom they believe, and what the host puts into their headers.
+    pub(crate) fn identity(
+        &self,
+        credential: Option<Fingerprint>,
+        in_headers: Option<&Fingerprint>,
+    ) -> Option<Fingerprint> {
+        if self.certificates.is_none() && self.signer.is_none() && in_headers.is_none() {
             return credential;
         }
         let credential = credential.as_ref().map_or("", Fingerprint::as_str);
+        let in_headers = in_headers.map(Fingerprint::as_str);
         let certificates = self.certificates().map_or("", Certificates::digest);
         let signer = self.signer().map_or("", RequestSigner::identity);
-        Some(Fingerprint::of([credential, certificates, signer]))
+        let each = [credential, certificates, signer].into_iter();
+        Some(Fingerprint::of(each.chain(in_headers)))
     }
 
     /// These, of requests with a signature in them.
@@ -234,6 +258,7 @@ impl Grants {
         ];
         let mut secrets = hidden(self.credentials.values());
         secrets.extend(keys.into_iter().flatten().cloned());
+        secrets.extend(self.header_secrets.secrets().cloned());
         secrets
     }
 

@@ -94,7 +94,7 @@ impl Outbound {
     pub(super) fn envelope(&self, repeat: u32) -> Envelope {
         match self {
             Self::Http { grants, prepared } => {
-                let envelope = remember::envelope(prepared, repeat);
+                let envelope = remember::envelope(prepared, grants, repeat);
                 match grants.signer() {
                     Some(signer) => remember::unsigned(envelope, signer),
                     None => envelope,

@@ -3,23 +3,28 @@
 use super::fault::Fault;
 use crate::exchange::{ExchangeUsage, Reply};
 use crate::memory::remembered::{Ending, Envelope, Interaction, StoredResponse};
+use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
 use crate::policy::signer::RequestSigner;
 use crate::wire::draft::Draft;
 use crate::wire::request::{Prepared, pairs};
 
 /// What may be remembered of a request: of its credential only the fingerprint.
-pub(super) fn envelope(prepared: &Prepared, repeat: u32) -> Envelope {
+pub(super) fn envelope(prepared: &Prepared, grants: &Grants, repeat: u32) -> Envelope {
     let Draft {
         method,
         url,
         headers,
         body,
     } = &prepared.draft;
+    let mut headers = pairs(headers);
+    for (_, value) in &mut headers {
+        *value = grants.header_secrets().to_remember(std::mem::take(value));
+    }
     Envelope {
         method: method.to_string(),
         url: url.to_string(),
-        headers: pairs(headers),
+        headers,
         body: body.clone().unwrap_or_default(),
         credential: prepared.lane.credential.clone(),
         repeat,
@@ -78,7 +83,6 @@ mod tests {
     use crate::exchange::Exchange;
     use crate::lane::Lane;
     use crate::policy::grants::Credential;
-    use crate::policy::grants::Grants;
     use crate::policy::origin::OriginPattern;
     use crate::policy::secret::{Scheme, Secret};
     use crate::wire::request::prepare;
@@ -103,7 +107,7 @@ mod tests {
             ..Exchange::default()
         };
         let prepared = prepare(&grants, &BTreeSet::new(), exchange, true).expect("it is granted");
-        let envelope = envelope(&prepared, 3);
+        let envelope = envelope(&prepared, &grants, 3);
         let everything = format!(
             "{:?}{}{:?}{:?}",
             envelope, envelope.url, envelope.headers, prepared

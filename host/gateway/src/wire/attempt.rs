@@ -21,7 +21,7 @@ use crate::wire::coding::{self, Coding, DecodeError};
 use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
 use crate::wire::redirect::{self, REDIRECT_LIMIT, RedirectAction};
-use crate::wire::request::Prepared;
+use crate::wire::request::{self, Prepared};
 use crate::wire::resolve::{OutOfReach, Unresolved};
 use crate::wire::tokens::SendContext;
 
@@ -93,7 +93,7 @@ async fn follow(
         let response = send(means, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
-            RedirectAction::Stay => return whole(response, grants, prepared, space).await,
+            RedirectAction::Stay => return whole(response, prepared, space).await,
             RedirectAction::Leave(target) => {
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
@@ -118,6 +118,7 @@ async fn send(
     draft: &Draft,
 ) -> Result<reqwest::Response, WireFault> {
     let mut draft = draft.clone();
+    request::fill(grants, &mut draft.headers)?;
     if let Some(signature) = &prepared.signature {
         let token = match signature.token_key() {
             Some((secret, key)) => Some(means.tokens.get(&means, secret, &key).await?),
@@ -162,15 +163,13 @@ async fn send(
 /// Reads the answer, if it is one that the masker can look through.
 async fn whole(
     response: reqwest::Response,
-    grants: &Grants,
     prepared: &Prepared,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     const PARTIAL_CONTENT: u16 = 206;
     let origin = &prepared.origin;
     let mut answer = read(response, origin, space).await?;
-    let has_secret = prepared.signature.is_some() || grants.signer().is_some();
-    if answer.status == PARTIAL_CONTENT && has_secret {
+    if answer.status == PARTIAL_CONTENT && prepared.has_secret {
         let origin = origin.to_string();
         return Err(WireFault::Partial { origin });
     }

@@ -47,6 +47,8 @@ pub(crate) struct Prepared {
     pub(crate) origin: Origin,
     pub(crate) reach: Reach,
     pub(crate) signature: Option<Signature>,
+    /// Something in it is for its server alone, so that the answer has to come whole.
+    pub(crate) has_secret: bool,
     pub(crate) lane: Lane,
     /// Signatures that its attempts have had in them, redirects included: answers may repeat each.
     carried: Mutex<Vec<Secret>>,
@@ -83,22 +85,16 @@ pub(crate) fn prepare(
     })?;
     let reach = reach(grants, agreed, &origin)?;
     grants.check_path(&origin, &url)?;
-    let body = exchange.body.map(Bytes::from);
-    if let Some(size) = body
-        .as_ref()
-        .map(Bytes::len)
-        .filter(|size| *size > REQUEST_LIMIT)
-    {
-        let limit = REQUEST_LIMIT;
-        return Err(WireFault::RequestTooLarge { size, limit });
-    }
+    let body = body(exchange.body)?;
     let credential = match &exchange.credential {
         Some(name) => Some((name, grants.credential(name, &origin)?)),
         None => None,
     };
     let scheme = credential.map(|(_, credential)| &credential.scheme);
-    let has_secret = scheme.is_some() || grants.signer().is_some();
-    let headers = headers(grants.plugin(), &exchange.headers, (scheme, has_secret))?;
+    let headers = headers(&exchange.headers)?;
+    let in_headers = grants.header_secrets().identity(&headers);
+    let has_secret = scheme.is_some() || grants.signer().is_some() || in_headers.is_some();
+    refuse_reserved(grants.plugin(), &headers, (scheme, has_secret))?;
     refuse_own_parameter(grants.plugin(), &url, scheme)?;
     let signature = match credential.filter(|_| sign) {
         Some((name, credential)) => {
@@ -116,8 +112,11 @@ pub(crate) fn prepare(
     }
     let lane = Lane {
         origin: origin.to_string(),
-        credential: grants.identity(signature.as_ref().map(Signature::fingerprint)),
-        organization: short("organization", organization(&headers))?,
+        credential: grants.identity(
+            signature.as_ref().map(Signature::fingerprint),
+            in_headers.as_ref(),
+        ),
+        organization: short("organization", organization(grants, &headers)?)?,
         bucket: short("bucket", exchange.bucket)?,
         plugin: grants.own_lanes(),
     };
@@ -131,9 +130,18 @@ pub(crate) fn prepare(
         origin,
         reach,
         signature,
+        has_secret,
         lane,
         carried: Mutex::default(),
     })
+}
+
+fn body(body: Option<Vec<u8>>) -> Result<Option<Bytes>, WireFault> {
+    let (size, limit) = (body.as_ref().map_or(0, Vec::len), REQUEST_LIMIT);
+    if size > limit {
+        return Err(WireFault::RequestTooLarge { size, limit });
+    }
+    Ok(body.map(Bytes::from))
 }
 
 /// How far `origin` may lead. An address in its URL never reaches the resolver, so that it is
@@ -180,11 +188,7 @@ fn url(text: &str) -> Result<Url, WireFault> {
     Ok(url)
 }
 
-fn headers(
-    plugin: &str,
-    pairs: &[(String, String)],
-    (scheme, has_secret): (Option<&Scheme>, bool),
-) -> Result<HeaderMap, WireFault> {
+fn headers(pairs: &[(String, String)]) -> Result<HeaderMap, WireFault> {
     let total: usize = pairs
         .iter()
         .map(|(name, value)| name.len() + value.len())
@@ -198,13 +202,6 @@ fn headers(
     for (name, value) in pairs {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| WireFault::Invalid(format!("{name:?} is not a header name")))?;
-        if let Some(reason) = reserved(name.as_str(), scheme, has_secret) {
-            return Err(WireFault::Refused(Refusal::Reserved {
-                plugin: plugin.to_owned(),
-                what: format!("the header '{name}'"),
-                reason,
-            }));
-        }
         let value = HeaderValue::from_str(value).map_err(|_| {
             WireFault::Invalid(format!(
                 "the value of header '{name}' has control characters"
@@ -215,6 +212,23 @@ fn headers(
             .map_err(|_| WireFault::Invalid("too many headers".to_owned()))?;
     }
     Ok(headers)
+}
+
+fn refuse_reserved(
+    plugin: &str,
+    headers: &HeaderMap,
+    (scheme, has_secret): (Option<&Scheme>, bool),
+) -> Result<(), Refusal> {
+    for name in headers.keys() {
+        if let Some(reason) = reserved(name.as_str(), scheme, has_secret) {
+            return Err(Refusal::Reserved {
+                plugin: plugin.to_owned(),
+                what: format!("the header '{name}'"),
+                reason,
+            });
+        }
+    }
+    Ok(())
 }
 
 fn reserved(name: &str, scheme: Option<&Scheme>, has_secret: bool) -> Option<&'static str> {
@@ -243,12 +257,29 @@ fn refuse_own_parameter(plugin: &str, url: &Url, scheme: Option<&Scheme>) -> Res
     }
 }
 
-fn organization(headers: &HeaderMap) -> Option<String> {
+/// Whose quota the headers say that it counts against, as the server will read them.
+fn organization(grants: &Grants, headers: &HeaderMap) -> Result<Option<String>, WireFault> {
+    let named = ORGANIZATION_HEADERS
+        .into_iter()
+        .map(HeaderName::from_static);
+    let named = named.filter_map(|name| Some((name.clone(), headers.get(&name)?.clone())));
+    let mut named: HeaderMap = named.collect();
+    fill(grants, &mut named)?;
     let named: Vec<&str> = ORGANIZATION_HEADERS
         .iter()
-        .filter_map(|name| headers.get(*name)?.to_str().ok())
+        .filter_map(|name| named.get(*name)?.to_str().ok())
         .collect();
-    (!named.is_empty()).then(|| named.join("/"))
+    Ok((!named.is_empty()).then(|| named.join("/")))
+}
+
+/// Puts the values of variables into headers.
+pub(crate) fn fill(grants: &Grants, headers: &mut HeaderMap) -> Result<(), WireFault> {
+    let filled = grants.header_secrets().fill(headers);
+    filled.map_err(|name| {
+        WireFault::Invalid(format!(
+            "the value of header '{name}' has control characters"
+        ))
+    })
 }
 
 /// A name of a lane, which is kept to the end of the run.

@@ -19,6 +19,8 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::cell::Cell;
+#[cfg(not(target_arch = "wasm32"))]
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -27,7 +29,9 @@ use serde_json::Value;
 
 use crate::Error;
 use crate::wire::hands::runner::plugin::http as wire;
+use crate::wire::hands::runner::plugin::http_stream as streamed;
 
+pub use streamed::Piece;
 pub use wire::CacheMode;
 
 /// What answers a request where there is no host.
@@ -162,6 +166,81 @@ impl Request {
         }
         #[cfg(not(target_arch = "wasm32"))]
         scripted(self)
+    }
+
+    /// Begins the request; its response is read while it comes.
+    pub fn stream(self) -> Stream {
+        #[cfg(target_arch = "wasm32")]
+        {
+            crate::export::hook_panics();
+            Stream {
+                exchange: streamed::Exchange::new(&self.into()),
+            }
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let response = scripted(self);
+            let lines = match &response {
+                Ok(response) if response.is_success() => {
+                    let lines = response.body.split_inclusive(|byte| *byte == b'\n');
+                    lines.map(<[u8]>::to_vec).collect()
+                }
+                _ => VecDeque::new(),
+            };
+            Stream {
+                scripted: (response, lines),
+            }
+        }
+    }
+}
+
+/// A response that is read while it comes, for APIs that stream: the host learns the time to the first token, and
+/// dropping it before its end closes the connection. A call has one at a time.
+#[derive(Debug)]
+pub struct Stream {
+    #[cfg(target_arch = "wasm32")]
+    exchange: streamed::Exchange,
+    /// What the script answers, and its lines that were not read.
+    #[cfg(not(target_arch = "wasm32"))]
+    scripted: (Result<Response, Error>, VecDeque<Vec<u8>>),
+}
+
+impl Stream {
+    /// Waits for the next piece: whole lines, or word that what came is void since the host asks again. `None` at the
+    /// end. A response with another status than 2xx has no pieces.
+    ///
+    /// # Errors
+    /// As [`Request::send`].
+    pub fn next_piece(&mut self) -> Result<Option<Piece>, Error> {
+        #[cfg(target_arch = "wasm32")]
+        {
+            Ok(self.exchange.next()?)
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            let (response, lines) = &mut self.scripted;
+            response.as_ref().map_err(Clone::clone)?;
+            Ok(lines.pop_front().map(Piece::Lines))
+        }
+    }
+
+    /// Says that the piece that came last holds the first token of the answer.
+    pub fn note_first_token(&self) {
+        #[cfg(target_arch = "wasm32")]
+        self.exchange.first_token();
+    }
+
+    /// Waits for the end, and gives the whole response, whatever was read of it.
+    ///
+    /// # Errors
+    /// As [`Request::send`].
+    pub fn finish(self) -> Result<Response, Error> {
+        #[cfg(target_arch = "wasm32")]
+        {
+            Ok(streamed::Exchange::finish(self.exchange)?.into())
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        self.scripted.0
     }
 }
 

@@ -23,10 +23,11 @@ pub mod hands {
         inline: "
             package runner:sdk;
             world hands {
-                import runner:plugin/types@0.1.1;
-                import runner:plugin/log@0.1.1;
-                import runner:plugin/http@0.1.1;
-                import runner:plugin/llm@0.1.1;
+                import runner:plugin/types@0.1.2;
+                import runner:plugin/log@0.1.2;
+                import runner:plugin/http@0.1.2;
+                import runner:plugin/http-stream@0.1.2;
+                import runner:plugin/llm@0.1.2;
             }
         ",
         world: "runner:sdk/hands",
@@ -42,11 +43,11 @@ pub mod meta {
         inline: "
             package runner:sdk;
             world meta {
-                export runner:plugin/meta@0.1.1;
+                export runner:plugin/meta@0.1.2;
             }
         ",
         world: "runner:sdk/meta",
-        with: { "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types },
+        with: { "runner:plugin/types@0.1.2": crate::wire::hands::runner::plugin::types },
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export",
@@ -63,11 +64,11 @@ pub mod provider {
         inline: "
             package runner:sdk;
             world provider {
-                export runner:plugin/provider@0.1.1;
+                export runner:plugin/provider@0.1.2;
             }
         ",
         world: "runner:sdk/provider",
-        with: { "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types },
+        with: { "runner:plugin/types@0.1.2": crate::wire::hands::runner::plugin::types },
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export",
@@ -84,11 +85,11 @@ pub mod assertion {
         inline: "
             package runner:sdk;
             world assertion {
-                export runner:plugin/assertion@0.1.1;
+                export runner:plugin/assertion@0.1.2;
             }
         ",
         world: "runner:sdk/assertion",
-        with: { "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types },
+        with: { "runner:plugin/types@0.1.2": crate::wire::hands::runner::plugin::types },
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export",
@@ -105,13 +106,13 @@ pub mod script {
         inline: "
             package runner:sdk;
             world script {
-                export runner:plugin/script@0.1.1;
+                export runner:plugin/script@0.1.2;
             }
         ",
         world: "runner:sdk/script",
         with: {
-            "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types,
-            "runner:plugin/log@0.1.1": crate::wire::hands::runner::plugin::log,
+            "runner:plugin/types@0.1.2": crate::wire::hands::runner::plugin::types,
+            "runner:plugin/log@0.1.2": crate::wire::hands::runner::plugin::log,
         },
         additional_derives: [PartialEq],
         pub_export_macro: true,

@@ -286,7 +286,7 @@ fn the_bundled_graders_are_pure_functions() {
         finished.expect_code(0);
         assert_eq!(
             finished.stdout_json()["imports"],
-            serde_json::json!(["runner:plugin/types@0.1.1"]),
+            serde_json::json!(["runner:plugin/types@0.1.2"]),
             "{}",
             file.display()
         );

@@ -15,6 +15,8 @@ pub(crate) struct Completed {
     pub(crate) read: ReadCompletion,
     /// Time of the call without waits; what is remembered counts as it did when it came.
     pub(crate) latency: Duration,
+    /// Time to its first token, where it was streamed now.
+    pub(crate) first_token: Option<Duration>,
     /// It made requests, and none left the machine.
     pub(crate) cached: bool,
     /// Requests that left the machine.
@@ -43,6 +45,7 @@ impl Answer {
         let Completed {
             read,
             latency,
+            first_token,
             cached,
             attempts,
             unread,
@@ -66,6 +69,7 @@ impl Answer {
         let record = ResponseRecord {
             raw,
             cached,
+            ttft_ms: first_token.map(|time| time.as_millis() as u64),
             cost: completion.cost_usd,
             token_usage: token_usage(&completion.usage, cached, attempts),
             finish_reason: completion
@@ -105,6 +109,7 @@ impl Answer {
                 metadata: Map::new(),
             },
             latency: Duration::ZERO,
+            first_token: None,
             cached: false,
             attempts: 0,
             unread: None,

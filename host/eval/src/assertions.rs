@@ -37,6 +37,9 @@ use cascade::Cascade;
 use foreign::{MOST_STATED, clamped, held, shown};
 use kept_grades::KeptGrades;
 
+/// Where the time to the first token stands in an input's `extra-json`, in milliseconds.
+const TTFT: &str = "ttftMs";
+
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Grades {
     pub(crate) graded: Vec<Graded>,
@@ -370,9 +373,12 @@ impl Assertions<'_> {
         let reads = grader.reads;
         let context = context.map(|context| (private_door::CONTEXT, context));
         let tools = offered(self.case).map(Value::Object);
+        let first_token = self.answer.record.ttft_ms;
+        let first_token = first_token.filter(|_| reads.contains(Inputs::LATENCY));
         let made = context
             .into_iter()
-            .chain(tools.map(|tools| (private_door::PROVIDER_CONFIG, tools)));
+            .chain(tools.map(|tools| (private_door::PROVIDER_CONFIG, tools)))
+            .chain(first_token.map(|ms| (TTFT, ms.into())));
         Input {
             type_: grader.kind.clone(),
             inverse: assertion.inverse,

@@ -12,14 +12,13 @@
 use std::borrow::Cow;
 use std::future::pending;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use runner_config::plan::{Case, CaseId, Judges};
 use runner_gateway::{
-    CallBodies, ExchangeUsage, Grants, Payers, Price, Reservation, Scheduling, StatedCost,
-    UsedTokens, WorkClock,
+    CallBodies, Grants, Payers, Price, Reservation, Scheduling, StatedCost, UsedTokens, WorkClock,
 };
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, CallOutcome, CallUsage, Host, InputOf};
@@ -39,6 +38,7 @@ use crate::record::GraderUsage;
 mod asking;
 mod code;
 mod code_host;
+mod counts;
 mod exchange;
 mod filters;
 mod guest_host;
@@ -46,8 +46,10 @@ mod limit;
 mod meter;
 mod own;
 mod program;
+mod streamed;
 mod words;
 
+use counts::Counts;
 pub(crate) use guest_host::case;
 use guest_host::{GuestHost, ModelAccess};
 pub(crate) use limit::WorkLimit;
@@ -173,6 +175,7 @@ impl CallScope {
         Ok(Completed {
             read,
             latency,
+            first_token: host.counts.first_token(),
             cached: host.counts.is_cached(),
             attempts,
             unread: unread.err(),
@@ -352,80 +355,6 @@ struct Provided<T> {
     host: Arc<GuestHost>,
 }
 
-/// What one call did.
-#[derive(Debug, Default)]
-struct Counts {
-    /// Exchanges that were answered.
-    answered: AtomicU64,
-    /// Requests that left the machine, now or when they were recorded.
-    attempts: AtomicU64,
-    /// Those that left it now.
-    sent: AtomicU64,
-    waited_us: AtomicU64,
-    past_latency_us: AtomicU64,
-    by_judges: std::sync::Mutex<GraderUsage>,
-    /// What the host said when a budget was spent.
-    refused: OnceLock<String>,
-}
-
-impl Counts {
-    /// Requests that left the machine, now or when they were recorded.
-    fn attempts(&self) -> u64 {
-        self.attempts.load(Ordering::Relaxed)
-    }
-
-    /// Counts that an exchange was answered.
-    fn answered(&self) {
-        self.answered.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn add_wait(&self, wait: Duration) {
-        self.waited_us
-            .fetch_add(wait.as_micros() as u64, Ordering::Relaxed);
-    }
-
-    fn waited(&self) -> Duration {
-        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
-    }
-
-    /// What remembered answers took when they came.
-    fn past_latency(&self) -> Duration {
-        Duration::from_micros(self.past_latency_us.load(Ordering::Relaxed))
-    }
-
-    fn add(&self, spent: &ExchangeUsage) {
-        let count = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed);
-        // A replayed run counts as the one that was recorded.
-        count(
-            &self.attempts,
-            u64::from(spent.attempts + spent.past_attempts),
-        );
-        count(&self.sent, u64::from(spent.attempts));
-        count(&self.waited_us, spent.waited.as_micros() as u64);
-        count(&self.past_latency_us, spent.past_latency.as_micros() as u64);
-    }
-
-    /// Its requests were answered, and none left the machine.
-    fn is_cached(&self) -> bool {
-        let none = |sum: &AtomicU64| sum.load(Ordering::Relaxed) == 0;
-        none(&self.attempts) && !none(&self.answered)
-    }
-
-    fn add_judge(&self, used: &GraderUsage) {
-        self.lock().add(used);
-    }
-
-    fn by_judges(&self) -> GraderUsage {
-        *self.lock()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, GraderUsage> {
-        self.by_judges
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
 /// Settles a call that gave something, by whichever price counts; what it cost.
 fn settle(
     reservation: Option<&Reservation>,
@@ -459,36 +388,4 @@ fn shown<'c>(
         call_id: call_id_of_given(&given(), context.repeat_index),
         ..context.clone()
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spent(attempts: u32, past_attempts: u32) -> ExchangeUsage {
-        ExchangeUsage {
-            attempts,
-            past_attempts,
-            ..ExchangeUsage::default()
-        }
-    }
-
-    #[test]
-    fn a_call_is_cached_when_it_was_answered_and_nothing_left_the_machine() {
-        let after = |answered: u64, each: &[ExchangeUsage]| {
-            let counts = Counts::default();
-            counts.answered.store(answered, Ordering::Relaxed);
-            for spent in each {
-                counts.add(spent);
-            }
-            counts.is_cached()
-        };
-        assert!(after(1, &[spent(0, 0)]));
-        assert!(!after(0, &[spent(0, 0)]), "nobody answered");
-        assert!(!after(2, &[spent(0, 0), spent(1, 0)]));
-        assert!(
-            !after(1, &[spent(0, 1)]),
-            "a replayed run counts as the recorded one"
-        );
-    }
 }

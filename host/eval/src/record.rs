@@ -141,6 +141,15 @@ impl CaseRecord {
         }
     }
 
+    /// Tokens a second of an answer that was streamed, from the first to the last; `None` where that is not known.
+    pub fn tokens_per_second(&self) -> Option<f64> {
+        let ttft = self.response.as_ref()?.ttft_ms?;
+        rate(
+            self.token_usage.completion,
+            self.latency_ms.saturating_sub(ttft),
+        )
+    }
+
     /// Whether an assertion said anything of it.
     pub(crate) fn is_graded(&self) -> bool {
         let grading = self.grading_result.as_ref();
@@ -176,6 +185,11 @@ impl CaseRecord {
             prompt_idx: self.prompt_idx,
         }
     }
+}
+
+/// So many in so many milliseconds, by the second.
+pub(crate) fn rate(count: u64, ms: u64) -> Option<f64> {
+    (count > 0 && ms > 0).then(|| count as f64 * 1000.0 / ms as f64)
 }
 
 /// A provider in the results.
@@ -218,6 +232,9 @@ pub struct ResponseRecord {
     pub raw: Option<Value>,
     /// Nothing left the machine for it.
     pub cached: bool,
+    /// Time to the first token, in milliseconds; absent where the answer was not streamed, or comes out of the cache.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub ttft_ms: Option<u64>,
     /// US dollars; absent where unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,

@@ -5,6 +5,8 @@ use std::time::Duration;
 use runner_scheduler::Class;
 use serde::{Deserialize, Serialize};
 
+use crate::pieces::PieceEnd;
+
 /// Largest request body. A prompt with images stays far below it.
 pub(crate) const REQUEST_LIMIT: usize = 16 << 20;
 
@@ -57,6 +59,8 @@ pub struct Reply {
     pub headers: Vec<(String, String)>,
     /// The whole body, secrets masked.
     pub body: Vec<u8>,
+    /// When its first pieces came, where somebody wanted to know.
+    pub pieces: Vec<PieceEnd>,
     /// What the status means for whoever wants to try again.
     pub class: Class,
     /// When the server would rather be asked again, if it said so.

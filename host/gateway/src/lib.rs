@@ -24,7 +24,7 @@
 //! | `stack` | the order of the stages, and nothing else; takes an exchange's time | `stack`, `outbound`, `scope`, `together`, `sharing`, `remember`, `ended`, `stopwatch`, `fault` |
 //!
 //! Below the rooms stand the values that pass through them: `exchange`, `process` (a call of a
-//! program, which passes the same stages as a request), `lane` (what shares a quota), `clock` (the
+//! program, which passes the same stages as a request), `pieces` (a response while it comes), `lane` (what shares a quota), `clock` (the
 //! time that a call works), `observer`. `policy` knows nobody, `memory`, `admission` and `wire`
 //! don't know each other, `stack` knows all. The order matters: a refused request touches nothing,
 //! a remembered one neither budget nor quota, and a pausing one holds no permit.
@@ -39,6 +39,7 @@ mod exchange;
 mod lane;
 mod memory;
 mod observer;
+mod pieces;
 mod policy;
 mod process;
 mod stack;
@@ -64,6 +65,7 @@ pub use memory::remembered::{
     StoredResponse,
 };
 pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
+pub use pieces::{Piece, PieceEnd, Pieces};
 pub use policy::address::{AddressScope, needs_agreement};
 pub use policy::certificates::{Certificates, Malformed};
 pub use policy::google::GoogleKeyError;

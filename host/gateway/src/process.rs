@@ -172,6 +172,7 @@ impl ProcessCall {
         };
         space.grow(body.len()).await?;
         Ok(Answer {
+            pieces: Vec::new(),
             status: 200,
             headers: HeaderMap::new(),
             body,

@@ -5,7 +5,7 @@
 //! transfer outlives it, and no stage has to think of that.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use runner_scheduler::{Class, LongWait, NextStep, Refusal};
@@ -27,6 +27,7 @@ use crate::memory::remembered::{
 };
 use crate::memory::shared::SharedRequests;
 use crate::observer::{Event, Notice, Observer, Unobserved};
+use crate::pieces::PieceWriter;
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
 use crate::policy::origin::Origin;
@@ -218,7 +219,12 @@ impl Gateway {
         };
         let spent = stopwatch.spent();
         match result {
-            Ok(reply) => Ok(Reply { spent, ..reply }),
+            Ok(reply) => {
+                if let Some(pieces) = &scope.pieces {
+                    pieces.complete(reply.status, &reply.body, &reply.pieces);
+                }
+                Ok(Reply { spent, ..reply })
+            }
             Err(fault) => Err(fault.into_error(&self.0.masker, spent)),
         }
     }
@@ -377,10 +383,24 @@ impl Stack {
             *unpaid = paid.err();
             unpaid.is_none()
         };
+        // What was signed for an attempt is known when its response comes.
+        let masker = OnceLock::new();
+        let mask = |lines: &[u8]| {
+            let masker = masker.get_or_init(|| outbound.masker(&self.masker));
+            masker.mask_bytes(lines).into_owned()
+        };
+        let writer = passage.scope.pieces.as_deref().map(|pieces| {
+            pieces.begin();
+            PieceWriter {
+                pieces,
+                mask: &mask,
+            }
+        });
         let means = SendContext {
             clients: &self.clients,
             tokens: &self.tokens,
             pays: &pays,
+            pieces: writer,
         };
         let wire = outbound.attempt(means, limit, &mut space);
         let answer = passage.stopwatch.working(wire).await;
@@ -462,6 +482,7 @@ fn reply(response: StoredResponse, class: Class, retry_after: Option<Duration>) 
         status: response.status,
         headers: response.headers,
         body: response.body,
+        pieces: response.pieces,
         class,
         retry_after,
         cached: false,

@@ -19,6 +19,7 @@ pub use crate::bindings::exports::runner::plugin::script::{
 pub use crate::bindings::runner::plugin::http::{
     CacheMode, Request as HttpRequest, Response as HttpResponse,
 };
+pub use crate::bindings::runner::plugin::http_stream::Piece;
 pub use crate::bindings::runner::plugin::llm::Answer;
 pub use crate::bindings::runner::plugin::log::Level;
 pub use crate::bindings::runner::plugin::types::{

@@ -14,21 +14,25 @@ wasmtime::component::bindgen!({
     inline: "
         package runner:host;
         world every-interface {
-            import runner:plugin/log@0.1.1;
-            import runner:plugin/http@0.1.1;
-            import runner:plugin/llm@0.1.1;
-            export runner:plugin/meta@0.1.1;
-            export runner:plugin/provider@0.1.1;
-            export runner:plugin/provider-embed@0.1.1;
-            export runner:plugin/assertion@0.1.1;
-            export runner:plugin/assertion-batch@0.1.1;
-            export runner:plugin/script@0.1.1;
+            import runner:plugin/log@0.1.2;
+            import runner:plugin/http@0.1.2;
+            import runner:plugin/http-stream@0.1.2;
+            import runner:plugin/llm@0.1.2;
+            export runner:plugin/meta@0.1.2;
+            export runner:plugin/provider@0.1.2;
+            export runner:plugin/provider-embed@0.1.2;
+            export runner:plugin/assertion@0.1.2;
+            export runner:plugin/assertion-batch@0.1.2;
+            export runner:plugin/script@0.1.2;
         }
     ",
     world: "runner:host/every-interface",
     imports: {
         "runner:plugin/http.send": async,
         "runner:plugin/http.send-all": async,
+        "runner:plugin/http-stream.[method]exchange.next": async | trappable,
+        "runner:plugin/http-stream.[static]exchange.finish": async | trappable,
+        "runner:plugin/http-stream": trappable,
         "runner:plugin/llm.complete": async,
         "runner:plugin/llm.complete-all": async,
         "runner:plugin/llm.embed": async,

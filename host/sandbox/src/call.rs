@@ -12,7 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
+use wasmtime::component::{
+    ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, ResourceTable,
+};
 use wasmtime::{ResourceLimiterAsync, Store, UpdateDeadline};
 
 use crate::abi;
@@ -20,7 +22,9 @@ use crate::crashes::InputOf;
 use crate::effects::Effects;
 use crate::engine::{Engine, Needs};
 use crate::host::Host;
-use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES};
+use crate::limits::{
+    CallLimits, MAX_CROSSING_BYTES, MAX_HANDLES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES,
+};
 use crate::log::LogSink;
 use crate::meter::Meter;
 use crate::notice::{Finding, MessageCode};
@@ -96,6 +100,8 @@ pub(crate) struct CallState {
     pub(crate) meter: Arc<Meter>,
     pub(crate) log: LogSink,
     pub(crate) effects: Arc<Effects>,
+    /// Responses that the guest reads while they come.
+    pub(crate) exchanges: ResourceTable,
     memory: Memory,
     /// Seeds the random numbers of virtual WASI: same id, same numbers.
     call_id: String,
@@ -105,11 +111,14 @@ pub(crate) struct CallState {
 impl CallState {
     fn new(call: &Call, call_id: &str) -> Self {
         let meter = Arc::new(Meter::new());
+        let mut exchanges = ResourceTable::new();
+        exchanges.set_max_capacity(MAX_HANDLES);
         Self {
             host: Arc::clone(&call.host),
             meter: Arc::clone(&meter),
             log: LogSink::new(Arc::clone(&call.host)),
             effects: Arc::new(Effects::new(call.limits, call.nested)),
+            exchanges,
             memory: Memory {
                 limit: call.limits.memory,
                 now: 0,

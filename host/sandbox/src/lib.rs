@@ -45,7 +45,7 @@ pub use carried::{CarriedError, CarriedSet, ComponentHeader};
 pub use crashes::InputOf;
 pub use describe::{Problem, problems_of};
 pub use engine::target;
-pub use host::{DenyingHost, Host};
+pub use host::{DenyingHost, Host, PiecesOfResponse, StreamedExchange};
 pub use inspect::Inspection;
 pub use limits::CallLimits;
 pub use notice::{CallError, Explanation, Label, LoadError, MessageCode, Notice};

@@ -11,20 +11,20 @@ pub(crate) mod signatures;
 
 use wasmtime::component::{Component, ComponentExportIndex, HasSelf, Linker};
 
-use crate::bindings::runner::plugin::{http, llm, log};
+use crate::bindings::runner::plugin::{http, http_stream, llm, log};
 use crate::call::CallState;
 
 /// The WIT package of every track.
 pub(crate) const PACKAGE: &str = "runner:plugin";
 
 /// The version this track's bindings are written against. Lookups by it find any `0.1.x`.
-pub(crate) const VERSION: &str = "0.1.1";
+pub(crate) const VERSION: &str = "0.1.2";
 
 /// The newest version of the contract that plugins can be built for.
 pub const API: &str = VERSION;
 
 /// Interfaces that a guest of this track can import. `types` has no functions.
-pub(crate) const IMPORTS: [&str; 4] = ["http", "llm", "log", "types"];
+pub(crate) const IMPORTS: [&str; 5] = ["http", "http-stream", "llm", "log", "types"];
 
 /// Interfaces of which a plugin exports at least one, beside `meta`.
 pub(crate) const KINDS: [&str; 3] = ["provider", "assertion", "script"];
@@ -33,6 +33,7 @@ pub(crate) const KINDS: [&str; 3] = ["provider", "assertion", "script"];
 pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     log::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     http::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    http_stream::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
     llm::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 

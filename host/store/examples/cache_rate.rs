@@ -146,6 +146,7 @@ fn response(number: u32, bytes: usize) -> CachedResponse {
             header("x-ratelimit-remaining-requests", "4999".to_owned()),
         ],
         body: body.into_bytes(),
+        pieces: Vec::new(),
         latency_ms: 412,
         stored_at_ms: 0,
     }

@@ -11,12 +11,12 @@ wit_bindgen::generate!({
     inline: "
         package runner:sdk;
         world embedding {
-            export runner:plugin/provider@0.1.1;
-            export runner:plugin/provider-embed@0.1.1;
+            export runner:plugin/provider@0.1.2;
+            export runner:plugin/provider-embed@0.1.2;
         }
     ",
     world: "runner:sdk/embedding",
-    with: { "runner:plugin/types@0.1.1": runner_plugin::wire::hands::runner::plugin::types },
+    with: { "runner:plugin/types@0.1.2": runner_plugin::wire::hands::runner::plugin::types },
     additional_derives: [PartialEq],
     pub_export_macro: true,
     export_macro_name: "export",

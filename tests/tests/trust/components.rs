@@ -128,7 +128,7 @@ fn a_lock_file_pins_components_and_grants() {
     let entry = &lock["configs"][0];
     assert_eq!(entry["files"][0], "promptfooconfig.yaml");
     assert_eq!(entry["plugins"]["loud"]["source"], "grader.wasm");
-    assert_eq!(entry["plugins"]["loud"]["api"], "0.1.1");
+    assert_eq!(entry["plugins"]["loud"]["api"], "0.1.2");
     let grants = &entry["plugins"]["loud"]["grants"];
     assert_eq!(grants["hosts"].as_array().map(Vec::len), Some(0));
     let locked = run.clone().args(["eval", "--locked"]).finish();

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use wit_parser::{
-    Function, Interface, InterfaceId, Param, Resolve, Type, TypeDef, TypeDefKind, TypeOwner,
-    WorldItem,
+    Function, Handle, Interface, InterfaceId, Param, Resolve, Type, TypeDef, TypeDefKind,
+    TypeOwner, WorldItem,
 };
 
 /// The lines of the package in `folder`, sorted.
@@ -218,6 +218,8 @@ fn of_kind(resolve: &Resolve, kind: &TypeDefKind) -> Result<String, String> {
             let types: Result<Vec<_>, String> = tuple.types.iter().map(of).collect();
             format!("tuple<{}>", types?.join(", "))
         }
+        TypeDefKind::Handle(Handle::Own(id)) => format!("own<{}>", of(&Type::Id(*id))?),
+        TypeDefKind::Handle(Handle::Borrow(id)) => format!("borrow<{}>", of(&Type::Id(*id))?),
         // Not in any track so far. Better no answer than one that would miss a change.
         other => return Err(format!("{} has no written form yet", other.as_str())),
     })

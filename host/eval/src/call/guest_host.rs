@@ -8,13 +8,14 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
-    CacheMode, CallBodies, Exchange, ExchangeCode, ExchangeScope, Grants, Payers, Reservation,
-    Scheduling, StatedCost,
+    CacheMode, CallBodies, Exchange, ExchangeCode, ExchangeScope, Grants, Payers, Pieces,
+    Reservation, Scheduling, StatedCost,
 };
-use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
+use runner_sandbox::{Host, StreamedExchange};
 
 use super::asking;
+use super::streamed::Streamed;
 use super::words::exchange_error;
 use super::{CallScope, Counts, settle};
 use crate::answer::{believable, believable_cost, token_usage};
@@ -52,59 +53,18 @@ pub(super) struct GuestHost {
 #[async_trait]
 impl Host for GuestHost {
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        let exchange = Exchange {
-            method: request.method,
-            url: request.url,
-            headers: request.headers,
-            body: request.body,
-            credential: request.credential,
-            bucket: request.bucket,
-            timeout: request.timeout_ms.map(Duration::from_millis),
-            cache: match request.cache {
-                abi::CacheMode::Auto => CacheMode::Auto,
-                abi::CacheMode::Bypass => CacheMode::Bypass,
-            },
-        };
-        let scope = ExchangeScope {
-            clock: Some(self.scope.clock.clone()),
-            repeat: self.scope.repeat_index,
-            scheduling: self.scheduling.clone(),
-            tag: tag(self.scope.case),
-            reservation: self.reservation.clone(),
-            bodies: self.bodies.clone(),
-            attempts: Some(self.scope.meter.attempts.clone()),
-        };
-        let _held = self.hold(exchange.body.as_ref().map_or(0, Vec::len)).await;
-        let open = self.scope.meter.open();
-        let gateway = &self.scope.context.gateway;
-        let result = gateway.send(&self.grants, exchange, &scope).await;
-        drop(open);
-        let spent = match &result {
-            Ok(reply) => reply.spent,
-            Err(error) => error.spent,
-        };
-        self.counts.add(&spent);
-        match result {
-            Ok(reply) => {
-                self.counts.answered();
-                Ok(abi::HttpResponse {
-                    status: reply.status,
-                    headers: reply.headers,
-                    body: reply.body,
-                    cached: reply.cached,
-                })
-            }
-            // No guest lives to take this for its server's fault.
-            Err(failure) if failure.code == ExchangeCode::Draining => {
-                self.scope.end_when_idle().await
-            }
-            Err(failure) => {
-                if failure.code == ExchangeCode::Budget {
-                    self.refuse(&failure.message);
-                }
-                Err(exchange_error(failure))
-            }
-        }
+        self.exchange(request, None).await
+    }
+
+    fn http_stream(
+        self: Arc<Self>,
+        request: Box<abi::HttpRequest>,
+    ) -> Result<StreamedExchange, Box<abi::HttpRequest>> {
+        let pieces = Arc::<Pieces>::default();
+        let (asked, told) = (Arc::clone(&self), Arc::clone(&pieces));
+        let exchange = Box::pin(async move { asked.exchange(*request, Some(told)).await });
+        let note = Box::new(move |time| self.counts.note_first_token(time));
+        Ok(Box::new(Streamed::of(exchange, pieces, note)))
     }
 
     fn wasi_http(&self) -> Result<(), abi::Error> {
@@ -217,6 +177,68 @@ fn size(request: &abi::Request) -> usize {
 }
 
 impl GuestHost {
+    /// Sends one request, and tells `pieces` of its response while it comes.
+    pub(super) async fn exchange(
+        &self,
+        request: abi::HttpRequest,
+        pieces: Option<Arc<Pieces>>,
+    ) -> Result<abi::HttpResponse, abi::Error> {
+        let exchange = Exchange {
+            method: request.method,
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+            credential: request.credential,
+            bucket: request.bucket,
+            timeout: request.timeout_ms.map(Duration::from_millis),
+            cache: match request.cache {
+                abi::CacheMode::Auto => CacheMode::Auto,
+                abi::CacheMode::Bypass => CacheMode::Bypass,
+            },
+        };
+        let scope = ExchangeScope {
+            clock: Some(self.scope.clock.clone()),
+            repeat: self.scope.repeat_index,
+            scheduling: self.scheduling.clone(),
+            tag: tag(self.scope.case),
+            reservation: self.reservation.clone(),
+            bodies: self.bodies.clone(),
+            attempts: Some(self.scope.meter.attempts.clone()),
+            pieces,
+        };
+        let _held = self.hold(exchange.body.as_ref().map_or(0, Vec::len)).await;
+        let open = self.scope.meter.open();
+        let gateway = &self.scope.context.gateway;
+        let result = gateway.send(&self.grants, exchange, &scope).await;
+        drop(open);
+        let spent = match &result {
+            Ok(reply) => reply.spent,
+            Err(error) => error.spent,
+        };
+        self.counts.add(&spent);
+        match result {
+            Ok(reply) => {
+                self.counts.answered();
+                Ok(abi::HttpResponse {
+                    status: reply.status,
+                    headers: reply.headers,
+                    body: reply.body,
+                    cached: reply.cached,
+                })
+            }
+            // No guest lives to take this for its server's fault.
+            Err(failure) if failure.code == ExchangeCode::Draining => {
+                self.scope.end_when_idle().await
+            }
+            Err(failure) => {
+                if failure.code == ExchangeCode::Budget {
+                    self.refuse(&failure.message);
+                }
+                Err(exchange_error(failure))
+            }
+        }
+    }
+
     /// Takes memory for what the guest passed over, until it is dropped.
     async fn hold(&self, bytes: usize) -> HeldBytes<'_> {
         self.waiting(self.scope.memory.hold(bytes as u64)).await

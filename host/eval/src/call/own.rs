@@ -81,6 +81,7 @@ impl CallScope {
         Ok(Completed {
             read,
             latency,
+            first_token: None,
             cached: is_cached || counts.is_cached(),
             attempts: counts.attempts(),
             unread: None,

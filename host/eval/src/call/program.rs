@@ -118,6 +118,7 @@ impl CallScope {
             reservation: ask.reservation,
             bodies: Arc::new(CallBodies::of(self.memory.clone())),
             attempts: Some(self.meter.attempts.clone()),
+            pieces: None,
         };
         let open = self.meter.open();
         let result = self.context.gateway.ask(process_call, &scope).await;

@@ -16,6 +16,8 @@ use runner_scheduler::QuotaUse;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::pieces::objects;
+
 #[cfg(test)]
 mod tests;
 
@@ -148,16 +150,45 @@ struct UsageFields {
     #[serde(rename = "usageMetadata")]
     usage_metadata: Option<Value>,
     meta: Option<Value>,
+    /// Of events: Anthropic's first, and the last of OpenAI's responses.
+    message: Option<Value>,
+    response: Option<Value>,
     prompt_eval_count: Option<Value>,
     eval_count: Option<Value>,
 }
 
-/// What an answer says that it used; `None` where it doesn't say.
+/// What an answer says that it used; `None` where it doesn't say. Of one that came in pieces each says what was used
+/// until then, or a part of it.
 pub(crate) fn usage(body: &[u8]) -> Option<QuotaUse> {
-    if body.len() > PARSED || body.trim_ascii_start().first() != Some(&b'{') {
+    if body.len() > PARSED {
         return None;
     }
-    let told: UsageFields = serde_json::from_slice(body).ok()?;
+    let more = |one: Option<QuotaUse>, other: Option<QuotaUse>| match (one, other) {
+        (Some(one), Some(other)) => Some(QuotaUse {
+            input_tokens: one.input_tokens.max(other.input_tokens),
+            output_tokens: one.output_tokens.max(other.output_tokens),
+        }),
+        (one, other) => one.or(other),
+    };
+    let told = |object| serde_json::from_slice(object).ok();
+    let whole = Some(body).filter(|body| body.trim_ascii_start().starts_with(b"{"));
+    match whole.and_then(told) {
+        Some(told) => usage_of(&told),
+        None => objects(body)
+            .filter_map(told)
+            .map(|told| usage_of_event(&told))
+            .fold(None, more),
+    }
+}
+
+fn usage_of_event(told: &UsageFields) -> Option<QuotaUse> {
+    let within = |object: &Option<Value>| used(object.as_ref()?.get("usage")?);
+    usage_of(told)
+        .or_else(|| within(&told.message))
+        .or_else(|| within(&told.response))
+}
+
+fn usage_of(told: &UsageFields) -> Option<QuotaUse> {
     let billed = |object: &Option<Value>| used(object.as_ref()?.get("billed_units")?);
     let whole = |object: &Option<Value>| used(object.as_ref()?);
     billed(&told.usage)

@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::lane::Lane;
 use crate::memory::remembered::{CachedReply, Envelope, ResponseCache, StoredResponse};
+use crate::pieces::{MOST_ENDS, PieceEnd, objects};
 use crate::policy::address::Reach;
 use crate::policy::masker::Masker;
 use crate::policy::secret::Scheme;
@@ -92,13 +93,24 @@ pub(crate) fn is_worth_keeping(response: &StoredResponse) -> bool {
         && !matches!(response.status, 202 | 206)
         && is_what_it_says(response)
         && !states_an_error(&response.body)
+        && !(is_stream(response) && objects(&response.body).any(states_an_error))
+}
+
+/// Its media type in lower case; empty where it says none.
+fn kind(response: &StoredResponse) -> String {
+    let mut headers = response.headers.iter();
+    let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    kind.map_or_else(String::new, |(_, value)| value.to_ascii_lowercase())
+}
+
+/// Whether it came in pieces, each of which may state an error.
+fn is_stream(response: &StoredResponse) -> bool {
+    let kind = kind(response);
+    kind.starts_with("text/event-stream") || kind.starts_with("application/x-ndjson")
 }
 
 fn is_what_it_says(response: &StoredResponse) -> bool {
-    let mut headers = response.headers.iter();
-    let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    let kind = kind.map(|(_, value)| value.to_ascii_lowercase());
-    let kind = kind.unwrap_or_default();
+    let kind = kind(response);
     let is_json = || serde_json::from_slice::<IgnoredAny>(&response.body).is_ok();
     let claims_json = kind.starts_with("application/json");
     !kind.starts_with("text/html") && (!claims_json || is_json())
@@ -172,6 +184,7 @@ impl ResponseCache for DiskCache {
             status: found.status,
             headers: found.headers,
             body: found.body,
+            pieces: piece_ends(&found.pieces),
         };
         mask(&self.masker, &mut response);
         Some(CachedReply {
@@ -186,6 +199,7 @@ impl ResponseCache for DiskCache {
             status: response.status,
             headers: response.headers,
             body: response.body,
+            pieces: response.pieces.iter().map(|it| (it.bytes, it.ms)).collect(),
             latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
             stored_at_ms: now_ms(),
         };
@@ -200,6 +214,12 @@ impl ResponseCache for DiskCache {
             );
         }
     }
+}
+
+/// The ends of pieces as they are kept, no more than an attempt notes.
+pub(crate) fn piece_ends(kept: &[(u32, u32)]) -> Vec<PieceEnd> {
+    let ends = kept.iter().take(MOST_ENDS);
+    ends.map(|&(bytes, ms)| PieceEnd { bytes, ms }).collect()
 }
 
 /// Takes the masker's secrets out of a response, and says whether there were any.

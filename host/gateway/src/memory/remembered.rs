@@ -15,6 +15,7 @@ use runner_store::Digest;
 
 use crate::exchange::ExchangeCode;
 use crate::lane::Lane;
+use crate::pieces::PieceEnd;
 use crate::policy::secret::Fingerprint;
 use runner_scheduler::Class;
 
@@ -55,6 +56,8 @@ pub struct StoredResponse {
     pub headers: Vec<(String, String)>,
     /// The whole body.
     pub body: Vec<u8>,
+    /// When its first pieces came, where somebody wanted to know.
+    pub pieces: Vec<PieceEnd>,
 }
 
 /// A response in the cache.

@@ -67,6 +67,7 @@ pub(super) fn classified(
         status,
         headers,
         body,
+        pieces,
     } = match answer {
         Ok(answer) => answer,
         Err(fault) => {
@@ -101,6 +102,7 @@ pub(super) fn classified(
         status,
         headers,
         body,
+        pieces,
     };
     let is_whole = !mask(masker, &mut response);
     AttemptOutcome {

@@ -58,6 +58,7 @@ pub(super) fn interaction(
                 status: reply.status,
                 headers: reply.headers.clone(),
                 body: reply.body.clone(),
+                pieces: reply.pieces.clone(),
             },
             retry_after: reply.retry_after,
             cached: reply.cached,

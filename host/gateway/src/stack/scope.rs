@@ -6,6 +6,7 @@ use super::attempts::AttemptLog;
 use crate::admission::budget::Reservation;
 use crate::admission::scheduling::Scheduling;
 use crate::clock::WorkClock;
+use crate::pieces::Pieces;
 use crate::wire::bodies::CallBodies;
 
 /// The bounds of the call that an exchange belongs to.
@@ -26,4 +27,6 @@ pub struct ExchangeScope {
     pub bodies: Arc<CallBodies>,
     /// Keeps what became of each attempt; `None`: nobody wants to know.
     pub attempts: Option<Arc<AttemptLog>>,
+    /// Where the response is told while it comes; `None`: nobody wants it before its end.
+    pub pieces: Option<Arc<Pieces>>,
 }

@@ -77,6 +77,7 @@ mod tests {
                 status: 200,
                 headers: Vec::new(),
                 body: Vec::new(),
+                pieces: Vec::new(),
                 class,
                 retry_after: None,
                 cached: false,

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
 
 use crate::exchange::RESPONSE_LIMIT;
+use crate::pieces::{PieceEnd, PieceWriter, Told};
 use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
 use crate::wire::bodies::{Movement, Space};
@@ -25,12 +26,17 @@ use crate::wire::request::{self, Prepared};
 use crate::wire::resolve::{OutOfReach, Unresolved};
 use crate::wire::tokens::SendContext;
 
+/// Status of a response that is a range of one.
+const PARTIAL_CONTENT: u16 = 206;
+
 /// A whole response as it came, secrets and all: it does not leave the gateway so.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
+    /// When its first pieces came, where somebody wanted to know.
+    pub(crate) pieces: Vec<PieceEnd>,
 }
 
 /// The time on the wire that an exchange may have, over all its attempts.
@@ -93,7 +99,7 @@ async fn follow(
         let response = send(means, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
-            RedirectAction::Stay => return whole(response, prepared, space).await,
+            RedirectAction::Stay => return whole(means, response, prepared, space).await,
             RedirectAction::Leave(target) => {
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
@@ -162,13 +168,14 @@ async fn send(
 
 /// Reads the answer, if it is one that the masker can look through.
 async fn whole(
+    means: SendContext<'_>,
     response: reqwest::Response,
     prepared: &Prepared,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
-    const PARTIAL_CONTENT: u16 = 206;
     let origin = &prepared.origin;
-    let mut answer = read(response, origin, space).await?;
+    let pieces = means.pieces.filter(|_| is_streamed(&response));
+    let mut answer = read(response, origin, space, pieces).await?;
     if answer.status == PARTIAL_CONTENT && prepared.has_secret {
         let origin = origin.to_string();
         return Err(WireFault::Partial { origin });
@@ -180,6 +187,14 @@ async fn whole(
         space.count(answer.body.len())?;
     }
     Ok(answer)
+}
+
+/// Whether a response is one that is told while it comes: an answer, and one without a coding.
+fn is_streamed(response: &reqwest::Response) -> bool {
+    let status = response.status();
+    status.is_success()
+        && status.as_u16() != PARTIAL_CONTENT
+        && coding::coding(response.headers(), &[]) == Coding::Plain
 }
 
 /// Takes the coding off an answer. Of a failure that can't be unpacked the status is left, which
@@ -210,6 +225,7 @@ async fn read(
     mut response: reqwest::Response,
     origin: &Origin,
     space: &mut Space,
+    pieces: Option<PieceWriter<'_>>,
 ) -> Result<Answer, WireFault> {
     // What the server announces is believed when it is too much, not when it is little.
     let announced = response.content_length().unwrap_or(0);
@@ -218,6 +234,14 @@ async fn read(
     }
     space.grow(announced as usize).await?;
     let mut body = Vec::with_capacity((announced as usize).min(64 << 10));
+    let mut told = Told::default();
+    let mut tell = |body: &[u8], is_end| match pieces {
+        // What looks packed whatever its header says is told when it is unpacked.
+        Some(pieces) if coding::coding(&HeaderMap::new(), body) == Coding::Plain => {
+            pieces.tell(body, &mut told, is_end);
+        }
+        _ => {}
+    };
     let mut movement = Movement::new(tokio::time::Instant::now());
     loop {
         let chunk = tokio::time::timeout_at(movement.due(), response.chunk()).await;
@@ -236,17 +260,20 @@ async fn read(
                     .grow((body.len() + chunk.len()).max(announced as usize))
                     .await?;
                 body.extend_from_slice(&chunk);
+                tell(&body, false);
             }
             Ok(None) => break,
             Err(error) => return Err(transport(Transport::Broken, origin, &error)),
         }
     }
+    tell(&body, true);
     // More may have been announced.
     space.count(body.len())?;
     Ok(Answer {
         status: response.status().as_u16(),
         headers: std::mem::take(response.headers_mut()),
         body,
+        pieces: told.ends,
     })
 }
 

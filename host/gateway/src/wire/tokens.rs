@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
+use crate::pieces::PieceWriter;
 use crate::policy::address::Reach;
 use crate::policy::google::GoogleKey;
 use crate::policy::masker::Masker;
@@ -73,6 +74,8 @@ pub(crate) struct SendContext<'a> {
     pub(crate) tokens: &'a Tokens,
     /// Pays for one request more, if there is anything left.
     pub(crate) pays: &'a (dyn Fn() -> bool + Sync),
+    /// Tells the response while it comes, where somebody wants that.
+    pub(crate) pieces: Option<PieceWriter<'a>>,
 }
 
 /// The token of one key; whoever holds the lock asks for it.

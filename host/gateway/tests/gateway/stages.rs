@@ -160,6 +160,7 @@ fn remembered(text: &str) -> StoredResponse {
         status: 200,
         headers: Vec::new(),
         body: text.into(),
+        pieces: Vec::new(),
     }
 }
 

@@ -103,8 +103,8 @@ fn a_component_of_the_published_world_is_read_and_admitted() {
         .iter()
         .map(|import| import.name.as_str())
         .collect();
-    assert!(imports.contains(&"runner:plugin/http@0.1.1"), "{imports:?}");
-    assert_eq!(outline.api(), Version::of("0.1.1"));
+    assert!(imports.contains(&"runner:plugin/http@0.1.2"), "{imports:?}");
+    assert_eq!(outline.api(), Version::of("0.1.2"));
     assert_eq!(admit(&outline, 1 << 20), Ok(()));
 }
 
@@ -152,12 +152,12 @@ fn other_tracks_name_the_side_to_upgrade() {
         ("1.0.0", "upgrade runner"),
         ("0.0.9", "current SDK"),
     ] {
-        let wit = published().replace("@0.1.1", &format!("@{version}"));
+        let wit = published().replace("@0.1.2", &format!("@{version}"));
         let finding = refused(&component(&wit, "assertion-plugin"));
         assert_eq!(finding.code, MessageCode::P005, "{version}");
         assert!(finding.help.contains(help), "{version}: {}", finding.help);
     }
-    let newer = published().replace("@0.1.1", "@0.1.9");
+    let newer = published().replace("@0.1.2", "@0.1.9");
     let outline = read(&component(&newer, "assertion-plugin")).expect("reads");
     assert_eq!(admit(&outline, 1 << 20), Ok(()), "same track");
 }
@@ -227,7 +227,7 @@ fn what_is_never_offered_is_named() {
 
 #[test]
 fn an_interface_of_a_later_version_is_named() {
-    let wit = published().replace("@0.1.1", "@0.1.4");
+    let wit = published().replace("@0.1.2", "@0.1.4");
     let wit = format!(
         "{wit}
         interface clock {{ now: func() -> u64; }}

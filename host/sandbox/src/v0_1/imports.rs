@@ -8,11 +8,13 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
+use wasmtime::component::Resource;
 
 use crate::abi;
-use crate::bindings::runner::plugin::{http, llm, log, types};
+use crate::bindings::runner::plugin::{http, http_stream, llm, log, types};
 use crate::call::CallState;
 use crate::effects::Granted;
+use crate::host::{StreamedExchange, WholeResponse};
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::v0_1::check;
 
@@ -68,6 +70,66 @@ impl CallState {
         }
         answers
     }
+}
+
+impl http_stream::Host for CallState {}
+
+impl http_stream::HostExchange for CallState {
+    fn new(&mut self, request: http::Request) -> wasmtime::Result<Resource<http_stream::Exchange>> {
+        // Its body is in memory before it can be waited for that there is room.
+        let refusal = if self.exchanges.is_empty() {
+            self.effects.take_http(1).one().err()
+        } else {
+            let message = "another exchange is open; a call reads one at a time";
+            Some(abi::Error::new(abi::ErrorCode::InvalidRequest, message))
+        };
+        let exchange = match refusal {
+            None => {
+                let begun = Arc::clone(&self.host).http_stream(Box::new(request));
+                begun.unwrap_or_else(|request| {
+                    Box::new(WholeResponse::Unsent(Arc::clone(&self.host), request))
+                })
+            }
+            Some(refusal) => Box::new(WholeResponse::Ended(Err(refusal), true)),
+        };
+        Ok(Resource::new_own(self.exchanges.push(exchange)?.rep()))
+    }
+
+    async fn next(
+        &mut self,
+        exchange: Resource<http_stream::Exchange>,
+    ) -> wasmtime::Result<Result<Option<http_stream::Piece>, types::Error>> {
+        self.host.delivered();
+        let exchange = self.exchanges.get_mut(&known(&exchange))?;
+        Ok(self.meter.outside(exchange.next()).await)
+    }
+
+    fn first_token(&mut self, exchange: Resource<http_stream::Exchange>) -> wasmtime::Result<()> {
+        self.exchanges.get_mut(&known(&exchange))?.first_token();
+        Ok(())
+    }
+
+    async fn finish(
+        &mut self,
+        exchange: Resource<http_stream::Exchange>,
+    ) -> wasmtime::Result<Result<http::Response, types::Error>> {
+        self.host.delivered();
+        let exchange = self.exchanges.delete(known(&exchange))?;
+        let response = self.meter.outside(exchange.finish()).await;
+        Ok(response.and_then(fitting))
+    }
+
+    fn drop(&mut self, exchange: Resource<http_stream::Exchange>) -> wasmtime::Result<()> {
+        self.exchanges
+            .delete(exchange)
+            .map(drop)
+            .map_err(Into::into)
+    }
+}
+
+/// What the table has for a guest's handle.
+fn known(handle: &Resource<http_stream::Exchange>) -> Resource<StreamedExchange> {
+    Resource::new_own(handle.rep())
 }
 
 /// The last check before a body is copied into the guest; the gateway has its own while it

@@ -24,8 +24,11 @@ macro_rules! signature {
     };
 }
 
+/// A function with a resource among its types, which only the engine can compare.
+const BY_ENGINE: Check = |_, _| Ok(());
+
 /// Interface, function, and the check against its published signature. Imports first.
-const TABLE: [(&str, &str, Check); 13] = [
+const TABLE: [(&str, &str, Check); 17] = [
     (
         "log",
         "emit",
@@ -41,6 +44,10 @@ const TABLE: [(&str, &str, Check); 13] = [
         "send-all",
         signature!((Vec<http::Request>) -> Vec<Result<http::Response, types::Error>>),
     ),
+    ("http-stream", "[constructor]exchange", BY_ENGINE),
+    ("http-stream", "[method]exchange.next", BY_ENGINE),
+    ("http-stream", "[method]exchange.first-token", BY_ENGINE),
+    ("http-stream", "[static]exchange.finish", BY_ENGINE),
     (
         "llm",
         "complete",
@@ -107,7 +114,7 @@ const TABLE: [(&str, &str, Check); 13] = [
 /// How a component departs from the published interfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// Imports a function that this track does not have, as `http.stream`, from an interface
+    /// Imports a function that this track does not have, as `http.watch`, from an interface
     /// of this version.
     UnknownImport { function: String, version: String },
     /// A known function with other types.

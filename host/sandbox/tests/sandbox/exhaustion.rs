@@ -102,6 +102,7 @@ async fn there_is_little_of_a_system() {
         ("handles", MessageCode::C101, "opened too many"),
         ("pollables", MessageCode::C101, "opened too many"),
         ("wasi-requests", MessageCode::C101, "opened too many"),
+        ("streams-kept", MessageCode::C101, "opened too many"),
         ("random-much", MessageCode::C107, "passed a value"),
         ("zeroes", MessageCode::C107, "passed a value"),
     ] {

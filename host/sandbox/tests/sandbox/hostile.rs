@@ -291,7 +291,7 @@ async fn log_lines_are_cut_counted_and_the_rest_is_said() {
 async fn effects_are_counted_and_the_host_never_sees_those_beyond() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
-    for kind in ["http", "http-all"] {
+    for kind in ["http", "http-all", "streams"] {
         let host = Recorder::new();
         let measured = Measured::begin();
         let called = grade(&plugin, call(&host), kind).await;
@@ -328,6 +328,17 @@ async fn a_nested_call_cannot_call_models() {
         "0 ok, 0 budget, 40 denied, 0 other"
     );
     assert_eq!(host.llm.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_guest_reads_one_response_at_a_time() {
+    let (sandbox, host) = (sandbox(), Recorder::new());
+    let plugin = hostile(&sandbox);
+    let measured = Measured::begin();
+    let told = reason(&plugin, call(&host), "streams-at-once").await;
+    measured.within_bounds_of("streams-at-once");
+    assert_eq!(told, "1 ok, 0 budget, 0 denied, 99 other");
+    assert_eq!(host.http.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

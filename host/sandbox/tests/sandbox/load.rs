@@ -53,10 +53,10 @@ fn grader(memory: u32, describe: &str) -> String {
         r#"(module
             (memory (export "memory") {memory})
             (func $recurse (result i32) (i32.add (call $recurse) (i32.const 1)))
-            (func (export "runner:plugin/meta@0.1.1#describe") (result i32) {describe})
-            (func (export "runner:plugin/meta@0.1.1#check-config")
+            (func (export "runner:plugin/meta@0.1.2#describe") (result i32) {describe})
+            (func (export "runner:plugin/meta@0.1.2#check-config")
                 (param i32 i32) (result i32) unreachable)
-            (func (export "runner:plugin/assertion@0.1.1#evaluate")
+            (func (export "runner:plugin/assertion@0.1.2#evaluate")
                 (param i32) (result i32) unreachable)
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) unreachable))"#
     )
@@ -165,7 +165,7 @@ fn damage_inside_a_whole_file_is_found_by_validation() {
 fn departures_from_the_published_wit_name_the_function() {
     let sandbox = sandbox();
     let files = Files::new();
-    let newer = PUBLISHED.replace("@0.1.1", "@0.1.7");
+    let newer = PUBLISHED.replace("@0.1.2", "@0.1.7");
     let watching = newer.replace(
         "interface http {",
         "interface http {\n watch: func() -> u64;",
@@ -180,12 +180,12 @@ fn departures_from_the_published_wit_name_the_function() {
         (
             watching,
             MessageCode::P006,
-            "needs `http.watch` (API 0.1.7), this runner has 0.1.1",
+            "needs `http.watch` (API 0.1.7), this runner has 0.1.2",
         ),
         (
             other_error,
             MessageCode::P007,
-            "published 0.1.1 for `http.send`",
+            "published 0.1.2 for `http.send`",
         ),
         (other_input, MessageCode::P007, "for `assertion.evaluate`"),
         (other_flags, MessageCode::P007, "for `meta.describe`"),
@@ -345,10 +345,10 @@ fn inspection_tells_what_it_can_of_any_file() {
     let sandbox = sandbox();
     let files = Files::new();
     let good = sandbox.inspect(&guest("hostile"));
-    assert_eq!(good.api.as_deref(), Some("0.1.1"));
+    assert_eq!(good.api.as_deref(), Some("0.1.2"));
     assert_eq!(good.problem, None);
     assert_eq!(good.info.map(|info| info.name).as_deref(), Some("hostile"));
-    let wit = PUBLISHED.replace("@0.1.1", "@0.2.0");
+    let wit = PUBLISHED.replace("@0.1.2", "@0.2.0");
     let path = files.write("next.wasm", &component(&wit, "provider-plugin", None));
     let next = sandbox.inspect(&path);
     assert_eq!(next.api.as_deref(), Some("0.2.0"));

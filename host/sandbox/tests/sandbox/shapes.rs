@@ -190,10 +190,10 @@ fn odd(body: &str) -> Vec<u8> {
             (data (i32.const 56) "\00\04\00\00\01\00\00\00")
             (data (i32.const 1024) "\10\02\00\00\03\00\00\00")
             (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 8192))
-            (func (export "runner:plugin/meta@0.1.1#describe") (result i32) (i32.const 0))
-            (func (export "runner:plugin/meta@0.1.1#check-config")
+            (func (export "runner:plugin/meta@0.1.2#describe") (result i32) (i32.const 0))
+            (func (export "runner:plugin/meta@0.1.2#check-config")
                 (param i32 i32) (result i32) unreachable)
-            (func (export "runner:plugin/assertion@0.1.1#evaluate") (param i32) (result i32)
+            (func (export "runner:plugin/assertion@0.1.2#evaluate") (param i32) (result i32)
                 {body}))"#
     );
     component(PUBLISHED, "assertion-pure", Some(&module))

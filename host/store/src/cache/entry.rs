@@ -82,6 +82,8 @@ pub struct CachedResponse {
     pub headers: Vec<(String, String)>,
     /// The whole body.
     pub body: Vec<u8>,
+    /// Until which byte it had come, and when, in milliseconds; empty where nobody wanted to know.
+    pub pieces: Vec<(u32, u32)>,
     /// How long the original took, in milliseconds.
     pub latency_ms: u64,
     /// When it came: milliseconds since 1970-01-01T00:00:00Z.

@@ -1,7 +1,9 @@
 //! A response as bytes: packed, compressed, and sealed against damage.
 //!
 //! The packed form, little-endian: the key (32 bytes), status (2), latency (8), number of headers
-//! (4), for each header two texts with their length (4) ahead, and the body up to the end. It is
+//! (4), for each header two texts with their length (4) ahead, and the body up to the end. If the
+//! highest bit of that number is set, the times of pieces stand before the body: their number (4), and
+//! each with its end and its time (4 and 4). It is
 //! stored as one zlib stream, whose checksum is looked at. The key is in it so that a damaged
 //! index can't serve another request's answer: that would be a wrong result, and nobody would
 //! notice.
@@ -21,6 +23,9 @@ const LEVEL: u8 = 1;
 /// The largest response that is kept at all, packed. Also bounds what a damaged length can make
 /// the reader allocate.
 pub(super) const PLAIN_LIMIT: usize = 256 << 20;
+
+/// The bit of the number of headers that says that times of pieces follow.
+const HAS_PIECES: u32 = 1 << 31;
 
 /// A sealed response.
 #[derive(Debug)]
@@ -66,7 +71,11 @@ fn packed_bytes(response: &CachedResponse) -> usize {
     let headers: usize = headers
         .map(|(name, value)| 2 * size_of::<u32>() + name.len() + value.len())
         .sum();
-    fixed + headers + response.body.len()
+    let pieces = match response.pieces.len() {
+        0 => 0,
+        count => size_of::<u32>() + count * 2 * size_of::<u32>(),
+    };
+    fixed + headers + pieces + response.body.len()
 }
 
 fn pack(key: &Digest, response: &CachedResponse, bytes: usize) -> Vec<u8> {
@@ -74,11 +83,23 @@ fn pack(key: &Digest, response: &CachedResponse, bytes: usize) -> Vec<u8> {
     plain.extend(key.as_bytes());
     plain.extend(response.status.to_le_bytes());
     plain.extend(response.latency_ms.to_le_bytes());
-    plain.extend((response.headers.len() as u32).to_le_bytes());
+    let has_pieces = if response.pieces.is_empty() {
+        0
+    } else {
+        HAS_PIECES
+    };
+    plain.extend((response.headers.len() as u32 | has_pieces).to_le_bytes());
     for (name, value) in &response.headers {
         for text in [name, value] {
             plain.extend((text.len() as u32).to_le_bytes());
             plain.extend(text.as_bytes());
+        }
+    }
+    if has_pieces != 0 {
+        plain.extend((response.pieces.len() as u32).to_le_bytes());
+        for (end, ms) in &response.pieces {
+            plain.extend(end.to_le_bytes());
+            plain.extend(ms.to_le_bytes());
         }
     }
     plain.extend(&response.body);
@@ -95,13 +116,21 @@ fn unpack(key: &Digest, plain: &[u8], stored_at_ms: i64) -> Option<CachedRespons
     let count = u32::from_le_bytes(take(&mut rest)?);
     // Not with this capacity: a damaged count would allocate it.
     let mut headers = Vec::new();
-    for _ in 0..count {
+    for _ in 0..count & !HAS_PIECES {
         headers.push((text(&mut rest)?, text(&mut rest)?));
+    }
+    let mut pieces = Vec::new();
+    if count & HAS_PIECES != 0 {
+        for _ in 0..u32::from_le_bytes(take(&mut rest)?) {
+            let (end, ms) = (take(&mut rest)?, take(&mut rest)?);
+            pieces.push((u32::from_le_bytes(end), u32::from_le_bytes(ms)));
+        }
     }
     Some(CachedResponse {
         status,
         headers,
         body: rest.to_vec(),
+        pieces,
         latency_ms,
         stored_at_ms,
     })

@@ -71,6 +71,7 @@ pub(super) fn response(body: impl Into<Vec<u8>>, stored_at_ms: i64) -> CachedRes
         status: 200,
         headers: vec![("content-type".to_owned(), "application/json".to_owned())],
         body: body.into(),
+        pieces: Vec::new(),
         latency_ms: 412,
         stored_at_ms,
     }

@@ -33,6 +33,7 @@ fn response(number: u64) -> CachedResponse {
         body: (0..(number * 53) % 4000)
             .flat_map(|word| (word * number).to_le_bytes())
             .collect(),
+        pieces: Vec::new(),
         latency_ms: number,
         stored_at_ms: number as i64,
     }

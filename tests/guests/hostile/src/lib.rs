@@ -38,9 +38,10 @@ mod bindings {
         inline: "
             package hostile:guest;
             world hostile {
-                import runner:plugin/log@0.1.1;
-                import runner:plugin/http@0.1.1;
-                import runner:plugin/llm@0.1.1;
+                import runner:plugin/log@0.1.2;
+                import runner:plugin/http@0.1.2;
+                import runner:plugin/http-stream@0.1.2;
+                import runner:plugin/llm@0.1.2;
                 import wasi:cli/environment@0.2.0;
                 import wasi:cli/exit@0.2.0;
                 import wasi:cli/stderr@0.2.0;
@@ -57,11 +58,11 @@ mod bindings {
                 import wasi:random/insecure@0.2.0;
                 import wasi:random/insecure-seed@0.2.0;
                 import wasi:random/random@0.2.0;
-                export runner:plugin/meta@0.1.1;
-                export runner:plugin/provider@0.1.1;
-                export runner:plugin/provider-embed@0.1.1;
-                export runner:plugin/assertion@0.1.1;
-                export runner:plugin/assertion-batch@0.1.1;
+                export runner:plugin/meta@0.1.2;
+                export runner:plugin/provider@0.1.2;
+                export runner:plugin/provider-embed@0.1.2;
+                export runner:plugin/assertion@0.1.2;
+                export runner:plugin/assertion-batch@0.1.2;
             }
             package wasi:io@0.2.0 {
                 interface error { resource error { to-debug-string: func() -> string; } }

@@ -1,14 +1,16 @@
 //! The misbehaviours. Each returns the text of an answer, if it returns.
 
 use std::hint::black_box;
+use std::mem::forget;
 
+use crate::bindings::runner::plugin::http_stream::Exchange;
 use crate::bindings::runner::plugin::log::{self, Level};
 use crate::bindings::runner::plugin::{http, llm};
 use crate::parts::{nested, prompt, request, tally};
 use crate::{demands, fetch, world};
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
-pub(crate) const NAMES: [&str; 71] = [
+pub(crate) const NAMES: [&str; 74] = [
     "fine",
     "spin",
     "copy",
@@ -33,6 +35,9 @@ pub(crate) const NAMES: [&str; 71] = [
     "wide-log",
     "last-words",
     "http",
+    "streams",
+    "streams-at-once",
+    "streams-kept",
     "http-all",
     "llm",
     "llm-all",
@@ -109,6 +114,22 @@ pub(crate) fn by_name(name: &str, text: &str) -> String {
                     .into_iter()
                     .map(|one| one.map(|_| ())),
             )
+        }
+        "streams" => {
+            tally((0..100).map(|_| Exchange::finish(Exchange::new(&request())).map(|_| ())))
+        }
+        "streams-at-once" => {
+            let open: Vec<_> = (0..100).map(|_| Exchange::new(&request())).collect();
+            tally(
+                open.into_iter()
+                    .map(|one| Exchange::finish(one).map(|_| ())),
+            )
+        }
+        "streams-kept" => {
+            let mut large = request();
+            large.body = Some(vec![b'x'; 1 << 20]);
+            (0..1_000_000).for_each(|_| forget(Exchange::new(&large)));
+            String::new()
         }
         "llm" => tally((0..40).map(|_| llm::complete("judge", &prompt()).map(|_| ()))),
         "llm-all" => {

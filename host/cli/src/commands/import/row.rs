@@ -165,6 +165,7 @@ fn response(value: &Value) -> Option<ResponseRecord> {
         output: output.clone(),
         raw: response.get("raw").filter(|raw| !raw.is_null()).cloned(),
         cached: value["cached"].as_bool().unwrap_or(false),
+        ttft_ms: None,
         cost: value["cost"].as_f64(),
         token_usage: usage(&value["tokenUsage"]),
         finish_reason: word("finishReason"),

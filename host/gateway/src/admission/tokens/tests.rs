@@ -122,13 +122,13 @@ fn every_api_says_in_its_own_words_what_it_used() {
             r#"{"usage":{"inputTokens":10,"outputTokens":20}}"#,
             Some((10, 20)),
         ),
+        ("data: {\"usage\":{\"prompt_tokens\":10}}", Some((10, 0))),
         // Nothing that counts.
         (r#"{"usage":null}"#, None),
         (r#"{"usage":{"prompt_tokens":"10"}}"#, None),
         (r#"{"usage":{"prompt_tokens":-10}}"#, None),
         (r#"{"message":{"usage":{"prompt_tokens":10}}}"#, None),
         ("", None),
-        ("data: {\"usage\":{\"prompt_tokens\":10}}", None),
     ];
     for (body, expected) in cases {
         let expected = expected.map(|(input, output)| cost(input, output));
@@ -157,4 +157,17 @@ proptest! {
         let used = usage(&body).unwrap_or_default();
         prop_assert!(used.input_tokens <= 2 * MOST_TOKENS && used.output_tokens <= 2 * MOST_TOKENS);
     }
+}
+
+#[test]
+fn an_answer_in_pieces_used_what_they_say_together() {
+    let chat = "data: {\"choices\":[]}\n\ndata: {\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}\n\ndata: [DONE]\n";
+    let claude = "event: message_start\ndata: {\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n\
+                  event: message_delta\ndata: {\"usage\":{\"output_tokens\":4}}\n\n";
+    let responses = "data: {\"response\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":4}}}\n";
+    let ollama = "{\"done\":false}\n{\"done\":true,\"prompt_eval_count\":3,\"eval_count\":4}\n";
+    for body in [chat, claude, responses, ollama] {
+        assert_eq!(usage(body.as_bytes()), Some(cost(3, 4)), "{body}");
+    }
+    assert_eq!(usage(b"data: {\"choices\":[]}\n"), None);
 }

@@ -85,6 +85,7 @@ fn only_a_whole_answer_without_an_error_in_it_is_worth_keeping() {
             status,
             headers: Vec::new(),
             body: body.into(),
+            pieces: Vec::new(),
         };
         assert_eq!(is_worth_keeping(&response), expected, "{status} {body}");
     }
@@ -104,12 +105,28 @@ fn what_is_not_what_it_says_is_not_kept() {
         ("text/html", "<h1>Log in</h1>", false),
         ("Text/HTML; charset=utf-8", "{}", false),
         ("text/plain", "anything", true),
+        (
+            "text/event-stream",
+            "data: {\"a\":1}\n\ndata: [DONE]\n",
+            true,
+        ),
+        (
+            "text/event-stream; charset=utf-8",
+            "data: {\"error\": {}}\n",
+            false,
+        ),
+        (
+            "application/x-ndjson",
+            "{\"a\":1}\n{\"error\": \"late\"}\n",
+            false,
+        ),
     ];
     for (kind, body, expected) in cases {
         let response = StoredResponse {
             status: 200,
             headers: vec![("content-type".to_owned(), kind.to_owned())],
             body: body.into(),
+            pieces: Vec::new(),
         };
         assert_eq!(is_worth_keeping(&response), expected, "{kind} {body}");
     }

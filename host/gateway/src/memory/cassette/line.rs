@@ -17,7 +17,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::exchange::{ExchangeCode, RESPONSE_LIMIT};
-use crate::memory::cache::mask;
+use crate::memory::cache::{mask, piece_ends};
 use crate::memory::remembered::{Ending, Envelope, Interaction, StoredResponse};
 use crate::policy::masker::Masker;
 use runner_scheduler::Class;
@@ -83,6 +83,9 @@ struct Response {
     headers: Vec<(String, String)>,
     #[serde(deserialize_with = "body")]
     body: RecordedBody,
+    /// Until which byte it had come, and when in milliseconds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pieces: Vec<(u32, u32)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
     cached: bool,
@@ -199,6 +202,7 @@ impl Line {
                     status: response.status,
                     headers: response.headers,
                     body: RecordedBody::of(&response.body),
+                    pieces: response.pieces.iter().map(|it| (it.bytes, it.ms)).collect(),
                     retry_after_ms: retry_after.map(|wait| wait.as_millis() as u64),
                     cached: *cached,
                 };
@@ -268,6 +272,7 @@ impl Line {
                 response: StoredResponse {
                     status: response.status,
                     body: response.body.bytes(),
+                    pieces: piece_ends(&response.pieces),
                     headers: response.headers,
                 },
             },

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::exchange::ExchangeCode;
 use crate::memory::remembered::{Ending, StoredResponse};
+use crate::pieces::PieceEnd;
 use crate::policy::secret::Secret;
 use runner_scheduler::Class;
 
@@ -32,6 +33,7 @@ fn answer(body: &[u8]) -> Interaction {
                 status: 200,
                 headers: vec![("x-echo".to_owned(), KEY.to_owned())],
                 body: body.to_vec(),
+                pieces: vec![PieceEnd { bytes: 1, ms: 7 }],
             },
             retry_after: Some(Duration::from_millis(5)),
             cached: false,

@@ -29,6 +29,7 @@ fn what_was_stored_is_found_whole() {
                 ("set-cookie".to_owned(), "b=ü".to_owned()),
             ],
             body: noise(1, 100_000),
+            pieces: vec![(10, 7), (100_000, 9)],
             latency_ms: u64::MAX,
             stored_at_ms: 77,
         };

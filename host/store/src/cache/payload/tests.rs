@@ -12,11 +12,14 @@ use crate::cache::samples::{key, response};
 fn any_response() -> impl Strategy<Value = CachedResponse> {
     let headers = prop::collection::vec(("[a-z-]{0,12}", "\\PC{0,20}"), 0..6);
     let body = prop::collection::vec(any::<u8>(), 0..400);
-    (any::<u16>(), headers, body, any::<u64>(), any::<i64>()).prop_map(
-        |(status, headers, body, latency_ms, stored_at_ms)| CachedResponse {
+    let pieces = prop::collection::vec(any::<(u32, u32)>(), 0..4);
+    let times = (any::<u64>(), any::<i64>());
+    (any::<u16>(), headers, body, pieces, times).prop_map(
+        |(status, headers, body, pieces, (latency_ms, stored_at_ms))| CachedResponse {
             status,
             headers,
             body,
+            pieces,
             latency_ms,
             stored_at_ms,
         },

@@ -58,6 +58,7 @@ mod secrets_everywhere;
 mod sources;
 mod storage;
 mod strangers;
+mod streaming;
 mod timeouts;
 mod trust;
 mod vendors;

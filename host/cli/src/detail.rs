@@ -120,6 +120,12 @@ fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
             figures::count(usage.completion)
         ));
     }
+    facts.extend(response.ttft_ms.map(|ms| {
+        let after = figures::duration(Duration::from_millis(ms));
+        format!("first token after {after}")
+    }));
+    let rate = record.tokens_per_second();
+    facts.extend(rate.map(|rate| format!("{rate:.0} tokens a second")));
     facts.extend(cost_of_answer(record));
     let facts = if facts.is_empty() {
         String::new()

@@ -124,13 +124,26 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         heading: "latency p50",
-        of: |tally, _| latency(tally, 0.5),
+        of: |tally, _| duration(tally.latency_ms(0.5)),
         shown: |all| all.latency_ms(0.5).is_some(),
     },
     Figure {
         heading: "p95",
-        of: |tally, _| latency(tally, 0.95),
+        of: |tally, _| duration(tally.latency_ms(0.95)),
         shown: |all| all.latency_ms(0.95).is_some(),
+    },
+    Figure {
+        heading: "first token p50",
+        of: |tally, _| duration(tally.ttft_ms(0.5)),
+        shown: |all| all.ttft_ms(0.5).is_some(),
+    },
+    Figure {
+        heading: "tokens/s",
+        of: |tally, _| {
+            let rate = tally.tokens_per_second();
+            rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.0}"))
+        },
+        shown: |all| all.tokens_per_second().is_some(),
     },
     Figure {
         heading: "tokens",
@@ -157,8 +170,8 @@ const FIGURES: &[Figure] = &[
     },
 ];
 
-fn latency(tally: &Tally, q: f64) -> String {
-    tally.latency_ms(q).map_or_else(
+fn duration(ms: Option<u64>) -> String {
+    ms.map_or_else(
         || "–".to_owned(),
         |ms| figures::duration(Duration::from_millis(ms)),
     )

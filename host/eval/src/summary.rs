@@ -16,6 +16,10 @@ use crate::question::Tasks;
 use crate::record::{CaseCost, CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
 
+mod streamed;
+
+use streamed::StreamedAnswers;
+
 /// Longest latency that the histogram tells apart; above it counts as this. One day.
 const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -255,6 +259,12 @@ pub struct Tally {
     /// Metrics that were worked out of the others at the end of the run, in their order.
     pub derived: Vec<(String, f64)>,
     latencies: Histogram<u32>,
+    /// Of answers that were streamed, if there are any.
+    streamed: Option<StreamedAnswers>,
+}
+
+fn histogram() -> Histogram<u32> {
+    Histogram::new_with_max(MAX_LATENCY_MS, 2).expect("two digits are in range")
 }
 
 impl Default for Tally {
@@ -279,7 +289,8 @@ impl Default for Tally {
             latency_total_ms: 0,
             named: BTreeMap::new(),
             derived: Vec::new(),
-            latencies: Histogram::new_with_max(MAX_LATENCY_MS, 2).expect("two digits are in range"),
+            latencies: histogram(),
+            streamed: None,
         }
     }
 }
@@ -295,6 +306,17 @@ impl Tally {
     /// `None` before the first answer.
     pub fn latency_ms(&self, q: f64) -> Option<u64> {
         (!self.latencies.is_empty()).then(|| self.latencies.value_at_quantile(q))
+    }
+
+    /// Time to the first token in milliseconds that a share `q` (0 to 1) of the streamed answers stayed within; `None`
+    /// where none was streamed.
+    pub fn ttft_ms(&self, q: f64) -> Option<u64> {
+        Some(self.streamed.as_ref()?.first_token_ms(q))
+    }
+
+    /// Tokens a second of the streamed answers, from the first to the last; `None` where that is not known.
+    pub fn tokens_per_second(&self) -> Option<f64> {
+        self.streamed.as_ref()?.tokens_per_second()
     }
 
     /// Counts a case.
@@ -327,6 +349,12 @@ impl Tally {
             self.cached += u64::from(response.cached);
             self.latency_total_ms += record.latency_ms;
             self.latencies.saturating_record(record.latency_ms);
+            if let Some(ttft) = response.ttft_ms {
+                let streamed = self
+                    .streamed
+                    .get_or_insert_with(|| StreamedAnswers::new(histogram()));
+                streamed.add(ttft, record.latency_ms, record.token_usage.completion);
+            }
         }
         if let Some(grading) = &record.grading_result {
             self.grading_tokens.add(&grading.used.tokens_used);

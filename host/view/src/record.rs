@@ -67,6 +67,7 @@ pub(crate) struct Response {
     pub(crate) output: Value,
     pub(crate) raw: Option<Value>,
     pub(crate) cached: bool,
+    pub(crate) ttft_ms: Option<u64>,
     pub(crate) finish_reason: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) reasoning: Option<String>,

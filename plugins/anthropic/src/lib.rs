@@ -6,9 +6,9 @@
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
-use plugin_model_api::claude::{answer, body};
+use plugin_model_api::claude::{answer, body, events};
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{failure, forms, schema};
+use plugin_model_api::{failure, forms, schema, streaming};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -59,6 +59,7 @@ impl Provider for Anthropic {
                 "top_k": { "type": "integer", "minimum": 0 },
                 "stop_sequences": { "type": "array", "items": { "type": "string" } },
                 "thinking": { "type": "object" },
+                "stream": { "type": "boolean" },
                 "tools": { "type": "array", "items": { "type": "object" } },
                 "tool_choice": { "type": ["string", "object"] },
                 "output_format": { "type": "object" },
@@ -86,7 +87,10 @@ impl Provider for Anthropic {
         let named = named(target)?;
         let mut knobs = Knobs::read(&API, target, request)?;
         let model = knobs.model(target, named)?;
-        let body = body::of(&knobs, &model, request)?;
+        let mut body = body::of(&knobs, &model, request)?;
+        if knobs.streams() {
+            body["stream"] = json!(true);
+        }
         let mut exchange = knobs
             .post("/v1/messages", &body, &model)
             .header("anthropic-version", VERSION);
@@ -99,7 +103,8 @@ impl Provider for Anthropic {
         if !beta.is_empty() {
             exchange = exchange.header("anthropic-beta", beta.join(","));
         }
-        let response = failure::check(&exchange.send()?)?;
+        let response = streaming::send(exchange, knobs.streams(), &events::EVENTS)?;
+        let response = failure::check(&response)?;
         answer::completion(&response, body::wants_json(&body))
     }
 }

@@ -10,10 +10,10 @@
 mod pictures;
 mod vectors;
 
-use plugin_model_api::gemini::{self, answer, body};
+use plugin_model_api::gemini::{self, answer, body, events};
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::path::segment;
-use plugin_model_api::{forms, schema};
+use plugin_model_api::{forms, schema, streaming};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -74,6 +74,7 @@ impl Provider for Google {
             "toolConfig": { "type": "object" },
             "systemInstruction": { "type": ["string", "object"] },
             "thinkingConfig": { "type": "object" },
+            "stream": { "type": "boolean" },
             "cachedContent": { "type": "string" }
         })))
     }
@@ -107,8 +108,14 @@ impl Provider for Google {
             return pictures::read(&gemini::check(&knobs.post(&path, &body, &model).send()?)?);
         }
         let body = body::of(&knobs, request)?;
-        let path = path(&knobs, &model, "generateContent")?;
-        let response = gemini::check(&knobs.post(&path, &body, &model).send()?)?;
+        let method = if knobs.streams() {
+            "streamGenerateContent?alt=sse"
+        } else {
+            "generateContent"
+        };
+        let exchange = knobs.post(&path(&knobs, &model, method)?, &body, &model);
+        let response = streaming::send(exchange, knobs.streams(), &events::EVENTS)?;
+        let response = gemini::check(&response)?;
         answer::completion(&response, request.response_schema_json.is_some())
     }
 }

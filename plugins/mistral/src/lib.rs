@@ -20,6 +20,7 @@ impl Served for Names {
         setting: Some("MISTRAL_API_BASE_URL"),
         dialect: Dialect {
             seed: "random_seed",
+            counts_if_asked: false,
             ..chat::PLAIN
         },
         forms: &[Form::Embedding],

@@ -8,6 +8,7 @@ use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Completion, Error, Request};
 
 use crate::knobs::Knobs;
+use crate::streaming::{self, EventShape, has_items, has_text, lay_over};
 use crate::{answer, body, failure, messages};
 
 /// In what a server differs from OpenAI's.
@@ -23,6 +24,9 @@ pub struct Dialect {
     pub names_model: bool,
     /// Whether `usage.cost` is the price of the call in US dollars.
     pub states_cost: bool,
+    /// Whether a stream counts tokens only if `stream_options` asks for that; otherwise it does always, and
+    /// may refuse the key.
+    pub counts_if_asked: bool,
 }
 
 /// OpenAI's own.
@@ -32,6 +36,7 @@ pub const OPENAI: Dialect = Dialect {
     developer: "developer",
     names_model: true,
     states_cost: false,
+    counts_if_asked: true,
 };
 
 /// What most others speak: no developer, and `max_tokens` for every model.
@@ -41,6 +46,7 @@ pub const PLAIN: Dialect = Dialect {
     developer: "system",
     names_model: true,
     states_cost: false,
+    counts_if_asked: true,
 };
 
 /// The key that limits the answer at OpenAI: reasoning models know `max_completion_tokens`
@@ -79,14 +85,72 @@ pub fn complete(
     model: &str,
     request: &Request,
 ) -> Result<Completion, Error> {
-    let body = body_of(dialect, knobs, model, request)?;
-    let response = knobs.post(path, &body, model).send()?;
+    let mut body = body_of(dialect, knobs, model, request)?;
+    if knobs.streams() {
+        ask_for_stream(dialect, &mut body);
+    }
+    let exchange = knobs.post(path, &body, model);
+    let response = streaming::send(exchange, knobs.streams(), &EVENTS)?;
     let by_gateway = cost_of_gateway(&response);
     let response = failure::check(&response)?;
     let cost = response.pointer("/usage/cost").and_then(Value::as_f64);
     let mut completion = answer::completion(response, answer::wants_json(&body))?;
     completion.cost_usd = cost.filter(|_| dialect.states_cost).or(by_gateway);
     Ok(completion)
+}
+
+/// Asks for events, and for the tokens that were used as the last of them.
+fn ask_for_stream(dialect: &Dialect, body: &mut Value) {
+    body["stream"] = json!(true);
+    if dialect.counts_if_asked && body["stream_options"].is_null() {
+        body["stream_options"] = json!({ "include_usage": true });
+    }
+}
+
+/// Chunks of completions, new and old: what a choice says more is its `delta`, or its `text`.
+pub const EVENTS: EventShape = EventShape {
+    has_token,
+    add,
+    is_whole: |whole| {
+        let mut choices = whole["choices"].as_array().into_iter().flatten();
+        choices
+            .next()
+            .is_some_and(|first| !first["finish_reason"].is_null())
+    },
+};
+
+/// The texts that a delta continues.
+const APPENDED: [&str; 7] = [
+    "content",
+    "refusal",
+    "reasoning_content",
+    "reasoning",
+    "arguments",
+    "text",
+    "thinking",
+];
+
+fn has_token(event: &Value) -> bool {
+    let mut choices = event["choices"].as_array().into_iter().flatten();
+    choices.any(|choice| {
+        let delta = &choice["delta"];
+        let texts = ["content", "refusal", "reasoning_content", "reasoning"];
+        has_text(&choice["text"])
+            || texts
+                .iter()
+                .any(|key| has_text(&delta[key]) || has_items(&delta[key]))
+            || has_items(&delta["tool_calls"])
+            || delta["function_call"].is_object()
+    })
+}
+
+fn add(whole: &mut Value, mut event: Value) {
+    for choice in event["choices"].as_array_mut().into_iter().flatten() {
+        if let Some(delta) = choice.as_object_mut().and_then(|it| it.remove("delta")) {
+            choice["message"] = delta;
+        }
+    }
+    lay_over(whole, event, &APPENDED);
 }
 
 /// The config's keys, the messages, and over both what this one request sets. `unsupported` where a

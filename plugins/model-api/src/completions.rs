@@ -7,7 +7,7 @@ use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Completion, Error, Request};
 
 use crate::knobs::Knobs;
-use crate::{answer, body, failure};
+use crate::{answer, body, chat, failure, streaming};
 
 /// Asks `model` for a continuation.
 ///
@@ -19,8 +19,13 @@ pub fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Complet
     body.insert("prompt".to_owned(), json!(request.prompt));
     body.extend(knobs.body.clone());
     body::sampling(&mut body, "seed", "max_tokens", request);
-    let body = Value::Object(body);
-    let response = failure::check(&knobs.post("/completions", &body, model).send()?)?;
+    if knobs.streams() {
+        body.insert("stream".to_owned(), json!(true));
+        body.entry("stream_options")
+            .or_insert_with(|| json!({ "include_usage": true }));
+    }
+    let exchange = knobs.post("/completions", &Value::Object(body), model);
+    let response = failure::check(&streaming::send(exchange, knobs.streams(), &chat::EVENTS)?)?;
     read(&response)
 }
 

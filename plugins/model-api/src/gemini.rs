@@ -1,8 +1,9 @@
 //! The shape of Gemini's `generateContent`, which Google serves under two addresses: `body` writes
-//! it, `answer` reads it.
+//! it, `answer` reads it, `events` says what its parts are when it is streamed.
 
 pub mod answer;
 pub mod body;
+pub mod events;
 mod messages;
 
 use runner_plugin::json::Value;

@@ -45,7 +45,7 @@ pub const OURS: [&str; 27] = [
     "passthrough",
     "retries",
     "showThinking",
-    // The answer arrives as a whole, whoever asks for it in pieces.
+    // See `Knobs::streams`.
     "stream",
     "timeout",
     "timeoutMs",
@@ -174,6 +174,11 @@ impl Knobs {
     /// A key of the plugin's, where it is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.own.get(key).and_then(Value::as_str)
+    }
+
+    /// Whether the answer is to be streamed, by an API that can.
+    pub fn streams(&self) -> bool {
+        self.own.get("stream") == Some(&Value::Bool(true))
     }
 
     /// Checks whether a target's config and id name a model, for the check at load.

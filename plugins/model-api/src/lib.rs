@@ -10,7 +10,7 @@
 //! server of this shape as a record, a [`client::Client`] a provider for a list of them.
 //! [`aws`] is what the services of AWS have in common.
 //! [`path`] makes names parts of an address, [`picture`] makes a picture a text, [`schema`] describes the
-//! knobs for the check at load.
+//! knobs for the check at load, [`streaming`] puts together what comes in pieces.
 //!
 //! [`claude`] and [`gemini`] are the shapes of Anthropic and of Google, which more than one API has.
 //!
@@ -37,3 +37,4 @@ pub mod picture;
 pub mod responses;
 pub mod schema;
 pub mod server;
+pub mod streaming;

@@ -11,7 +11,8 @@ use runner_plugin::{
 };
 
 use crate::knobs::Knobs;
-use crate::{answer, body, failure};
+use crate::streaming::{EventShape, has_text};
+use crate::{answer, body, failure, streaming};
 
 /// Asks `model` for a response.
 ///
@@ -33,13 +34,34 @@ pub fn complete_by(
     bucket: &str,
     request: &Request,
 ) -> Result<Completion, Error> {
-    let body = body_of(knobs, asked, request)?;
-    let response = failure::check(&knobs.post(path, &body, bucket).send()?)?;
+    let mut body = body_of(knobs, asked, request)?;
+    if knobs.streams() {
+        body["stream"] = json!(true);
+    }
+    let exchange = knobs.post(path, &body, bucket);
+    let response = failure::check(&streaming::send(exchange, knobs.streams(), &EVENTS)?)?;
     let wants_json = body
         .pointer("/text/format/type")
         .is_some_and(|kind| kind == "json_schema");
     read(&response, wants_json)
 }
+
+/// Its last event has the whole response.
+const EVENTS: EventShape = EventShape {
+    has_token: |event| {
+        let kind = event["type"].as_str().unwrap_or_default();
+        let is_more = kind.rsplit('.').next() == Some("delta");
+        is_more && has_text(&event["delta"])
+    },
+    add: |whole, mut event| match event["type"].as_str() {
+        Some("response.completed" | "response.incomplete" | "response.failed") => {
+            *whole = event["response"].take();
+        }
+        Some("error") => *whole = json!({ "error": event }),
+        _ => {}
+    },
+    is_whole: |whole| whole.as_object().is_some_and(|it| !it.is_empty()),
+};
 
 fn body_of(knobs: &Knobs, asked: (&str, Value), request: &Request) -> Result<Value, Error> {
     let mut body = Map::new();

@@ -26,6 +26,7 @@ pub fn chat(more: &Value) -> Value {
         "max_completion_tokens": { "type": "integer", "minimum": 1 },
         "stop": { "type": ["string", "array", "null"], "items": { "type": "string" } },
         "seed": { "type": "integer" },
+        "stream": { "type": "boolean" },
         "response_format": { "type": "object" },
         "tools": { "type": "array", "items": { "type": "object" } },
         "tool_choice": { "type": ["string", "object"] }

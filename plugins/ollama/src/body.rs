@@ -72,9 +72,9 @@ pub(crate) fn embed(knobs: &Knobs, model: &str, inputs: &[String]) -> Value {
     Value::Object(body)
 }
 
-/// Adds config and options of the request, and that the answer shall arrive as a whole.
+/// Adds config and options of the request, and whether the answer shall be streamed.
 fn rest(body: &mut Map<String, Value>, knobs: &Knobs, request: &Request) -> Result<(), Error> {
-    body.insert("stream".to_owned(), json!(false));
+    body.insert("stream".to_owned(), json!(knobs.streams()));
     sort(body, knobs);
     let stop = (!request.stop.is_empty()).then(|| json!(request.stop));
     for (key, value) in [

@@ -12,6 +12,7 @@ mod body;
 
 use plugin_model_api::embeddings::{vector, whole};
 use plugin_model_api::knobs::{self, Api, Knobs};
+use plugin_model_api::streaming::{self, EventShape, has_items, has_text, lay_over};
 use plugin_model_api::{failure, forms, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
@@ -46,6 +47,7 @@ impl Provider for Ollama {
             "num_ctx": { "type": "integer", "minimum": 1 },
             "top_k": { "type": "number" },
             "seed": { "type": "integer" },
+            "stream": { "type": "boolean" },
             "stop": { "type": ["string", "array"], "items": { "type": "string" } },
             "options": { "type": "object" },
             "tools": { "type": "array", "items": { "type": "object" } },
@@ -74,13 +76,13 @@ impl Provider for Ollama {
         match form {
             Some("chat") => {
                 let body = body::chat(&knobs, &model, request)?;
-                let response = check(&knobs.post("/api/chat", &body, &model).send()?)?;
+                let response = ask(&knobs, "/api/chat", &body, &model)?;
                 answer::of_chat(&response, body["format"].is_object())
             }
             Some("embedding" | "embeddings") => Err(forms::makes_vectors(target)),
             _ => {
                 let body = body::generate(&knobs, &model, request)?;
-                let response = check(&knobs.post("/api/generate", &body, &model).send()?)?;
+                let response = ask(&knobs, "/api/generate", &body, &model)?;
                 answer::of_generate(&response, body["format"].is_object())
             }
         }
@@ -109,6 +111,23 @@ impl ProviderEmbed for Ollama {
         whole(list.map(vector).collect(), inputs.len(), usage)
     }
 }
+
+fn ask(knobs: &Knobs, path: &str, body: &Value, model: &str) -> Result<Value, Error> {
+    let exchange = knobs.post(path, body, model);
+    check(&streaming::send(exchange, knobs.streams(), &EVENTS)?)
+}
+
+/// An object on each line, with what the answer says more; the last has the counts.
+const EVENTS: EventShape = EventShape {
+    has_token: |event| {
+        let message = &event["message"];
+        let texts = [&event["response"], &event["thinking"]];
+        let said = [&message["content"], &message["thinking"]];
+        texts.into_iter().chain(said).any(has_text) || has_items(&message["tool_calls"])
+    },
+    add: |whole, event| lay_over(whole, event, &["content", "thinking", "response"]),
+    is_whole: |whole| whole["done"] == true,
+};
 
 /// As the shared check. The server's errors are texts without codes, so the status decides; a
 /// busy one says 503, which is worth another try.

@@ -22,7 +22,7 @@ impl Assertion for Response {
     fn describe() -> Info {
         let info = runner_plugin::package_info!(
             "response",
-            "Checks a response's latency, cost, finish reason, refusals, filters and perplexity."
+            "Checks a response's latency, time to the first token, cost, finish reason, refusals, filters and perplexity."
         );
         let nothing = json!({ "type": ["null", "string", "number"] });
         let skill = json!({ "type": "string", "minLength": 1 });
@@ -39,8 +39,9 @@ impl Assertion for Response {
             "if": { "type": "object" },
             "then": { "anyOf": [{ "required": ["name"] }, { "required": ["pattern"] }] },
         });
-        let types: [(&str, Value, Inputs); 8] = [
+        let types: [(&str, Value, Inputs); 9] = [
             ("latency", nothing.clone(), Inputs::LATENCY),
+            ("ttft", nothing.clone(), Inputs::LATENCY),
             ("cost", nothing.clone(), Inputs::COST),
             (
                 "finish-reason",
@@ -61,6 +62,7 @@ impl Assertion for Response {
     fn evaluate(input: &Input, _context: &CallContext) -> Result<Grade, Error> {
         match input.type_.as_str() {
             "latency" => limits::latency(input),
+            "ttft" => limits::first_token(input),
             "cost" => limits::cost(input),
             "finish-reason" => reported::finish_reason(input),
             "guardrails" => reported::guardrails(input),

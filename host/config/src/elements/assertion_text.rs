@@ -79,7 +79,7 @@ pub(crate) const PROMPTFOO_TYPES: [&str; 68] = [
 ];
 
 /// Types whose number in parentheses is a threshold; these have one even if none is written.
-const WITH_THRESHOLD: [&str; 14] = [
+const WITH_THRESHOLD: [&str; 15] = [
     "answer-relevance",
     "classifier",
     "context-faithfulness",
@@ -94,6 +94,7 @@ const WITH_THRESHOLD: [&str; 14] = [
     "similar",
     "starts-with",
     "similar:cosine",
+    "ttft",
 ];
 
 /// Beginnings that name a type in another way.

@@ -10,7 +10,7 @@ pub(super) fn of_knob(key: &str) -> Option<&'static str> {
 }
 
 /// Keys that plugins have a schema for, and two that the program reads itself.
-pub(super) const KNOBS: [(&str, &str); 122] = [
+pub(super) const KNOBS: [(&str, &str); 123] = [
     (
         "apiKey",
         "the key itself; a variable of the environment is better, see `apiKeyEnvar`",
@@ -57,6 +57,10 @@ pub(super) const KNOBS: [(&str, &str); 122] = [
     (
         "seed",
         "the same number gives the same answer, as far as the API can",
+    ),
+    (
+        "stream",
+        "reads the answer while it comes, which gives the time to the first token",
     ),
     (
         "response_format",

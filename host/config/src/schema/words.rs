@@ -55,7 +55,7 @@ pub(super) const CODE_EXAMPLES: [&str; 5] = [
 ];
 
 /// Every type that the program serves.
-pub(super) const KINDS: [TypeWords; 58] = [
+pub(super) const KINDS: [TypeWords; 59] = [
     both(
         "equals",
         "the answer is this text; a list or map: it equals the answer read as JSON",
@@ -136,6 +136,11 @@ pub(super) const KINDS: [TypeWords; 58] = [
     both(
         "latency",
         "the response took at most `threshold` milliseconds",
+    ),
+    both(
+        "ttft",
+        "the first token of the response came at most `threshold` milliseconds after the request went out; \
+         the provider's `config` says `stream: true`",
     ),
     both("cost", "the response cost at most `threshold` US dollars"),
     both(

@@ -137,6 +137,10 @@ fn facts(row: &Row, record: &Record) -> Vec<String> {
                 .as_ref()
                 .map(|why| format!("ended by {}", line(why))),
         );
+        facts.extend(response.ttft_ms.map(|ms| {
+            let after = figures::duration(Duration::from_millis(ms));
+            format!("first token after {after}")
+        }));
         facts.extend(requests(response));
     }
     facts.extend(record.repeat());

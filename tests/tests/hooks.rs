@@ -294,6 +294,11 @@ fn beside_the_words_of_data_a_prompt_s_function_sets_what_it_names() {
     evaluated("vars.m", "[{ path: file://rows.jsonl, trust: config }]").expect_code(0);
     // The rows that its code imports are no code.
     evaluated("(require('./rows.json'), vars.m)", rows).expect_code(100);
+    // Nor is what they say its word, where the config has all tests.
+    let own = "[{ vars: { i: 0 } }]";
+    let chat = "({ prompt: 'hi', config: require('./rows.json')[vars.i] })";
+    evaluated(chat, own).expect_code(100);
+    evaluated(&format!("(({{ model }}) => {chat})({{}})"), own).expect_code(0);
 }
 
 #[test]

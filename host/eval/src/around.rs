@@ -178,7 +178,8 @@ pub(crate) async fn rendered(
             let arguments = [argument("context", prompt_context(case))];
             let given = scope.make(script, &arguments, identity).await?;
             let made = made::prompt(given).map_err(|why| failure(script, &why))?;
-            let mut options = made.config.keys().filter(|_| case.has_others_words);
+            let has_others_words = case.has_others_words || script.imports_data();
+            let mut options = made.config.keys().filter(|_| has_others_words);
             if let Some(passed_on) =
                 options.find(|key| !is_of_the_answer(key) && !script.names(key))
             {

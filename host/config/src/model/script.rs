@@ -70,6 +70,10 @@ impl ProviderCode {
     }
 }
 
+fn is_data(file: &CodeFile) -> bool {
+    Path::new(&file.path).extension() == Some("json".as_ref())
+}
+
 impl Script {
     /// Everything that decides what it does, files by their digest, as one value: what makes two
     /// scripts the same.
@@ -97,11 +101,18 @@ impl Script {
         }
     }
 
+    /// Whether it imports data: a collection of chats, say, whoever wrote them.
+    pub fn imports_data(&self) -> bool {
+        match &self.code {
+            Code::Inline { .. } => false,
+            Code::File { files, .. } => files.modules.iter().any(is_data),
+        }
+    }
+
     /// Whether a name stands in its code as a word of its own. Data that it imports is not its code.
     pub fn names(&self, name: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
-        let is_code = |file: &CodeFile| Path::new(&file.path).extension() != Some("json".as_ref());
-        self.texts(is_code).any(|source| {
+        self.texts(|file| !is_data(file)).any(|source| {
             source.match_indices(name).any(|(at, _)| {
                 let before = source[..at].chars().next_back();
                 let after = source[at + name.len()..].chars().next();

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use runner_eval::record::{CaseRecord, ComponentRecord, GradingRecord, Provenance, ResponseRecord};
+use runner_eval::record::{
+    CaseRecord, ComponentRecord, GradingRecord, PluginRecord, Provenance, ResponseRecord,
+};
 use runner_store::Annotation;
 use serde_json::Value;
 
@@ -42,6 +44,12 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     if let Some(annotation) = &record.annotation {
         text.title("A person said");
         text.block(&said(annotation));
+    }
+    if !record.log.is_empty() {
+        text.title("Log");
+        for line in &record.log {
+            text.block(&format!("{} {}: {}", line.level, line.plugin, line.message));
+        }
     }
     if let Some(provenance) = &record.provenance {
         text.title("Produced by");
@@ -217,13 +225,32 @@ fn produced_by(provenance: &Provenance) -> String {
         version,
         sha256,
         guest_cpu_us,
+        fuel,
         peak_memory,
+        graders,
         ..
     } = provenance;
-    let cpu_ms = *guest_cpu_us as f64 / 1000.0;
-    let mib = *peak_memory as f64 / f64::from(1 << 20);
+    let own = PluginRecord {
+        plugin: plugin.clone(),
+        version: version.clone(),
+        sha256: sha256.clone(),
+        guest_cpu_us: *guest_cpu_us,
+        fuel: *fuel,
+        peak_memory: *peak_memory,
+    };
+    let each = std::iter::once(&own).chain(graders).map(used_by);
+    each.collect::<Vec<_>>().join("\n")
+}
+
+fn used_by(plugin: &PluginRecord) -> String {
+    let cpu_ms = plugin.guest_cpu_us as f64 / 1000.0;
+    let mib = plugin.peak_memory as f64 / f64::from(1 << 20);
     format!(
-        "plugin {plugin} {version}, sha256 {sha256}\n{cpu_ms:.2} ms of CPU and {mib:.1} MiB of memory in the sandbox"
+        "plugin {} {}, sha256 {}\n  {cpu_ms:.2} ms of CPU, {} instructions and {mib:.1} MiB of memory in the sandbox",
+        plugin.plugin,
+        plugin.version,
+        plugin.sha256,
+        figures::count(plugin.fuel)
     )
 }
 
@@ -268,7 +295,16 @@ mod tests {
             sha256: "ab".repeat(32),
             grants_digest: String::new(),
             guest_cpu_us: 1_250,
+            fuel: 12_345,
             peak_memory: 3 << 19,
+            graders: vec![PluginRecord {
+                plugin: "text".to_owned(),
+                version: "0.1.0".to_owned(),
+                sha256: "cd".repeat(32),
+                guest_cpu_us: 500,
+                fuel: 999,
+                peak_memory: 1 << 20,
+            }],
         });
         let expected = format!(
             "\
@@ -294,9 +330,12 @@ Assertions:
 
 Produced by:
   plugin echo 0.1.0, sha256 {}
-  1.25 ms of CPU and 1.5 MiB of memory in the sandbox
+    1.25 ms of CPU, 12,345 instructions and 1.5 MiB of memory in the sandbox
+  plugin text 0.1.0, sha256 {}
+    0.50 ms of CPU, 999 instructions and 1.0 MiB of memory in the sandbox
 ",
-            "ab".repeat(32)
+            "ab".repeat(32),
+            "cd".repeat(32)
         );
         assert_eq!(render(&failed), expected);
     }

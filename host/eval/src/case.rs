@@ -181,6 +181,7 @@ impl<'a> Draft<'a> {
             record.provenance = Some(provenance(scope.context.target(&case), &scope.meter));
         }
         record.attempts = attempt::of(&scope.meter.attempts);
+        record.log = scope.meter.logged();
         if let Some(answer) = answer {
             record.latency_ms = answer.latency.as_millis() as u64;
             record.token_usage = answer.record.token_usage;
@@ -327,13 +328,20 @@ async fn added_up(
 
 fn provenance(target: &Target, meter: &Meter) -> Provenance {
     let (plugin, version, sha256) = target.provenance();
+    let mut graders = meter.used();
+    let own = graders
+        .iter()
+        .position(|it| it.plugin == plugin && it.version == version);
+    let used = own.map(|at| graders.remove(at)).unwrap_or_default();
     Provenance {
         plugin,
         version,
         sha256,
         grants_digest: target.grants_digest.clone(),
-        guest_cpu_us: meter.guest_cpu().as_micros() as u64,
-        peak_memory: meter.peak_memory(),
+        guest_cpu_us: used.guest_cpu_us,
+        fuel: used.fuel,
+        peak_memory: used.peak_memory,
+        graders,
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod attempt;
 mod conclusion;
 mod cost;
 mod people;
+mod plugin;
 mod question;
 pub(crate) mod size;
 mod test_case;
@@ -27,6 +28,7 @@ pub use attempt::AttemptRecord;
 pub use conclusion::{Conclusion, NotPassed};
 pub use cost::{CaseCost, GraderUsage};
 pub use people::{ByPeople, PersonGrade};
+pub use plugin::{LogRecord, PluginRecord};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
 use test_case::shared;
@@ -86,6 +88,9 @@ pub struct CaseRecord {
     /// What produced this row; absent where no component ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// What plugins and code logged; the first lines, if there were many.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub log: Vec<LogRecord>,
     /// Its attempts and waits; empty where each request was answered at once, or none was sent.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attempts: Vec<AttemptRecord>,
@@ -136,6 +141,7 @@ impl CaseRecord {
             metadata: case.test.metadata.clone(),
             question: None,
             provenance: None,
+            log: Vec::new(),
             attempts: Vec::new(),
             annotation: None,
         }
@@ -422,10 +428,16 @@ pub struct Provenance {
     pub sha256: String,
     /// sha256 (hex) of what the user granted it.
     pub grants_digest: String,
-    /// CPU time inside guests, provider and graders together, in microseconds.
+    /// CPU time inside it, in microseconds.
     pub guest_cpu_us: u64,
-    /// Largest linear memory of any guest of the case, in bytes.
+    /// Fuel that it used, about a unit an instruction: the same on every machine.
+    #[serde(default)]
+    pub fuel: u64,
+    /// Its largest linear memory, in bytes.
     pub peak_memory: u64,
+    /// The other plugins of the case, which grade or run code, in the order of their first calls.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub graders: Vec<PluginRecord>,
 }
 
 #[cfg(test)]

@@ -51,6 +51,16 @@ pub(crate) struct Record {
     pub(crate) metadata: Map<String, Value>,
     pub(crate) question: Option<Value>,
     pub(crate) provenance: Option<Value>,
+    pub(crate) log: Vec<LoggedLine>,
+}
+
+/// A line that a plugin, or code, logged.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct LoggedLine {
+    pub(crate) plugin: String,
+    pub(crate) level: String,
+    pub(crate) message: String,
 }
 
 /// What was asked.

@@ -163,12 +163,38 @@ fn time_and_chance_are_told() {
 #[test]
 fn what_code_prints_goes_to_the_log() {
     let assertion = json!([{"type": "python", "value": "print('seen', output) or True"}]);
-    let run = asserting(&assertion).args(["eval", "-v", "--no-table", "--events", "events.jsonl"]);
+    let run = asserting(&assertion).args([
+        "eval",
+        "-v",
+        "--no-table",
+        "--events",
+        "events.jsonl",
+        "-o",
+        "out.json",
+    ]);
     let finished = run.finish();
     assert_snapshot!(finished.told());
     let events = finished.read("events.jsonl");
     let line = r#""event":"log","plugin":"python""#;
-    assert!(events.contains(line), "{events}");
+    assert!(
+        events.contains(line) && events.contains(r#""message":"seen "#),
+        "{events}"
+    );
+    let by = &finished.json("out.json")["results"]["results"][0]["provenance"];
+    assert_eq!(
+        (&by["plugin"], &by["graders"][0]["plugin"]),
+        (&json!("echo"), &json!("python"))
+    );
+    assert!(
+        by["graders"][0]["fuel"].as_u64() > by["fuel"].as_u64(),
+        "{by}"
+    );
+    let shown = finished.again().args(["show", "--test", "0"]).finish();
+    assert!(
+        shown.stdout.contains("\nLog:\n  info python: seen "),
+        "{}",
+        shown.stdout
+    );
 }
 
 /// Code, whether it breaks a limit, words of the reason.

@@ -5,8 +5,8 @@
 //! What is not known is left out. The names of a lane's events are the scheduler's, which are
 //! published; the run's own are made like them. The crate's README lists them all.
 //!
-//! No texts: prompts and answers are in the results; the text of a log line is left out because
-//! a plugin may log a prompt, and the labels of columns because a prompt's label may be its text.
+//! Of texts only what plugins log, which has no other place while a run goes on: prompts and answers are in the
+//! results, and the labels of columns are left out because a prompt's label may be its text.
 
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,14 @@ use runner_eval::event::{
     Event, LaneEvent, LaneNotice, LaneStanding, LogLine, RunHead, Stage, WaitReason,
 };
 use runner_eval::record::CaseRecord;
+use runner_telling::visible;
 use serde_json::{Map, Value, json};
 
 use crate::output::instant;
 use crate::progress::lanes::unit;
+
+/// The most of a logged line, in characters: each case may log some hundred.
+const LOGGED_CHARS: usize = 1000;
 
 /// An event that is told `now` after the run `began`.
 pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
@@ -134,6 +138,7 @@ fn logged(log: &LogLine) -> Value {
         "testIdx": log.case.test_idx,
         "promptIdx": log.case.prompt_idx,
         "level": log.level.as_str().to_ascii_lowercase(),
+        "message": visible::cut(&log.message, LOGGED_CHARS),
     })
 }
 

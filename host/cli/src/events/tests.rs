@@ -50,7 +50,7 @@ fn waiting(why: Option<WaitReason>, until: Option<Instant>) -> Event {
 }
 
 #[test]
-fn the_runs_own_events_have_names_and_numbers_and_no_texts() {
+fn the_runs_own_events_have_names_and_numbers_and_no_texts_but_logs() {
     let log = LogLine {
         plugin: "acme".to_owned(),
         case: ID,
@@ -85,7 +85,7 @@ fn the_runs_own_events_have_names_and_numbers_and_no_texts() {
         ),
         (
             Event::Log(log),
-            json!({ "at": 1500.0, "event": "log", "plugin": "acme", "testIdx": 3, "promptIdx": 1, "level": "warn" }),
+            json!({ "at": 1500.0, "event": "log", "plugin": "acme", "testIdx": 3, "promptIdx": 1, "level": "warn", "message": "the prompt was: tell me" }),
         ),
         (
             Event::Notice {

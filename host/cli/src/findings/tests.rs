@@ -62,6 +62,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         metadata: Map::new(),
         question: None,
         provenance: None,
+        log: Vec::new(),
         attempts: Vec::new(),
         annotation: None,
     }

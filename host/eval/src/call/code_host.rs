@@ -11,6 +11,7 @@ use super::CallScope;
 use super::words::level;
 use crate::event::{Event, LogLine};
 use crate::plugins::LoadedPlugin;
+use crate::record::LogRecord;
 
 /// The host as one call of an interpreter sees it.
 pub(super) struct CodeHost {
@@ -47,6 +48,12 @@ impl CallScope {
             write!(message, " {key}={value}").expect("a string takes everything");
         }
         let message = self.context.masker.mask(&message).into_owned();
+        let (plugin, level) = (&plugin.alias, level(line.level));
+        self.meter.log(LogRecord {
+            plugin: plugin.clone(),
+            level: level.as_str().to_ascii_lowercase(),
+            message: message.clone(),
+        });
         let Some(dropped) = self.context.log_room.take(&message) else {
             return;
         };
@@ -55,9 +62,9 @@ impl CallScope {
             self.context.emit(Event::Notice { message });
         }
         self.context.emit(Event::Log(LogLine {
-            plugin: plugin.alias.clone(),
+            plugin: plugin.clone(),
             case: self.case,
-            level: level(line.level),
+            level,
             message,
         }));
     }

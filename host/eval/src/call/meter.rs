@@ -1,22 +1,34 @@
-//! What the calls of a case do together: what they used, and what they have under way.
+//! What the calls of a case do together: what they used, what they logged, and what they have under way.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runner_gateway::AttemptLog;
 use runner_sandbox::CallUsage;
 use tokio::sync::watch;
 
-/// What the calls of a case used together.
+use crate::plugins::LoadedPlugin;
+use crate::record::{LogRecord, PluginRecord};
+
+/// Lines of a case that are kept, and bytes of their texts: what tells why it went wrong is among the first.
+const MOST_LINES: usize = 32;
+const MOST_LINE_BYTES: usize = 8 << 10;
+
+/// What the calls of a case used, by plugin, and logged.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
-    guest_cpu_us: AtomicU64,
-    peak_memory: AtomicU64,
+    kept: Mutex<Kept>,
     /// What became of their requests.
     pub(crate) attempts: Arc<AttemptLog>,
     /// Exchanges under way.
     open: watch::Sender<u32>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// By the plugin's alias, in the order of their first calls.
+    used: Vec<(String, PluginRecord)>,
+    log: Vec<LogRecord>,
+    log_bytes: usize,
 }
 
 /// Counts an exchange as under way until it is dropped.
@@ -42,22 +54,43 @@ impl Meter {
         drop(open.wait_for(|open| *open == 0).await);
     }
 
-    /// Time inside guests.
-    pub(crate) fn guest_cpu(&self) -> Duration {
-        Duration::from_micros(self.guest_cpu_us.load(Ordering::Relaxed))
+    /// Adds what one call of a plugin used.
+    pub(super) fn add(&self, plugin: &LoadedPlugin, usage: &CallUsage) {
+        let mut kept = self.lock();
+        let known = kept.used.iter_mut().find(|(it, _)| *it == plugin.alias);
+        if let Some((_, used)) = known {
+            used.add(usage);
+            return;
+        }
+        let (component, info) = (&plugin.component, plugin.component.info());
+        let mut used = PluginRecord::of(&info.name, &info.version, component.sha256());
+        used.add(usage);
+        kept.used.push((plugin.alias.clone(), used));
     }
 
-    /// The largest memory of any guest, in bytes.
-    pub(crate) fn peak_memory(&self) -> u64 {
-        self.peak_memory.load(Ordering::Relaxed)
+    /// Keeps a line of a plugin's, if there is room.
+    pub(super) fn log(&self, line: LogRecord) {
+        let mut kept = self.lock();
+        let bytes = kept.log_bytes + line.message.len();
+        if kept.log.len() < MOST_LINES && bytes <= MOST_LINE_BYTES {
+            kept.log_bytes = bytes;
+            kept.log.push(line);
+        }
     }
 
-    /// Adds what one call used.
-    pub(super) fn add(&self, usage: &CallUsage) {
-        self.guest_cpu_us
-            .fetch_add(usage.guest_cpu.as_micros() as u64, Ordering::Relaxed);
-        self.peak_memory
-            .fetch_max(usage.peak_memory, Ordering::Relaxed);
+    /// What each plugin used, in the order of their first calls.
+    pub(crate) fn used(&self) -> Vec<PluginRecord> {
+        let kept = self.lock();
+        kept.used.iter().map(|(_, used)| used.clone()).collect()
+    }
+
+    /// The lines that were kept.
+    pub(crate) fn logged(&self) -> Vec<LogRecord> {
+        self.lock().log.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,6 +99,26 @@ mod tests {
     use futures_util::poll;
 
     use super::*;
+
+    #[test]
+    fn the_first_lines_are_kept_and_none_beyond_the_room() {
+        let meter = Meter::default();
+        let line = |bytes: usize| LogRecord {
+            plugin: "p".to_owned(),
+            level: "info".to_owned(),
+            message: "x".repeat(bytes),
+        };
+        meter.log(line(MOST_LINE_BYTES - 1));
+        meter.log(line(2));
+        (0..2 * MOST_LINES).for_each(|_| meter.log(line(0)));
+        meter.log(line(1));
+        let kept = meter.logged();
+        assert_eq!(kept.len(), MOST_LINES);
+        assert_eq!(
+            kept.iter().map(|it| it.message.len()).sum::<usize>(),
+            MOST_LINE_BYTES - 1
+        );
+    }
 
     #[tokio::test]
     async fn a_case_is_idle_when_the_last_of_its_exchanges_has_ended() {

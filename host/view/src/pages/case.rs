@@ -98,6 +98,7 @@ pub(super) fn content(parts: &CaseParts<'_>) -> Markup {
                 (answered(record))
                 (assertions(record))
                 (timeline::section(&record.attempts))
+                (logged(record))
             }
             aside {
                 (parts.people)
@@ -290,22 +291,38 @@ fn origin(record: &Record) -> Markup {
     let Some(by) = &record.provenance else {
         return html! {};
     };
-    let text = |name: &str| {
-        by.get(name)
-            .and_then(Value::as_str)
-            .map(line)
-            .unwrap_or_default()
-    };
-    let number = |name: &str| by.get(name).and_then(Value::as_u64).unwrap_or_default();
     html! {
         section aria-label="Produced by" {
             h2 { "Produced by" }
-            dl.vars {
-                dt { "plugin" } dd { (text("plugin")) " " (text("version")) }
-                dt { "sha256" } dd { code { (text("sha256")) } }
-                dt { "grants" } dd { code { (text("grantsDigest")) } }
-                dt { "guest CPU" } dd { (figures::count(number("guestCpuUs"))) " µs" }
-                dt { "peak memory" } dd { (figures::count(number("peakMemory") / 1024)) " KiB" }
+            (used_by(by))
+            @for grader in by["graders"].as_array().into_iter().flatten() { (used_by(grader)) }
+        }
+    }
+}
+
+/// A plugin, and what it used.
+fn used_by(plugin: &Value) -> Markup {
+    let text = |name: &str| plugin[name].as_str().map(line).unwrap_or_default();
+    let number = |name: &str| plugin[name].as_u64().unwrap_or_default();
+    html! {
+        dl.vars {
+            dt { "plugin" } dd { (text("plugin")) " " (text("version")) }
+            dt { "sha256" } dd { code { (text("sha256")) } }
+            @if plugin["grantsDigest"].is_string() { dt { "grants" } dd { code { (text("grantsDigest")) } } }
+            dt { "guest CPU" } dd { (figures::count(number("guestCpuUs"))) " µs" }
+            dt { "instructions" } dd { (figures::count(number("fuel"))) }
+            dt { "peak memory" } dd { (figures::count(number("peakMemory") / 1024)) " KiB" }
+        }
+    }
+}
+
+/// What plugins and code logged.
+fn logged(record: &Record) -> Markup {
+    html! {
+        @if !record.log.is_empty() {
+            section aria-label="Log" {
+                h2 { "Log" }
+                ul.log { @for it in &record.log { li { b { (line(&it.level)) " " (line(&it.plugin)) } " " (block(&it.message)) } } }
             }
         }
     }

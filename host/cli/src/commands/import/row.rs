@@ -81,6 +81,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         metadata: map(&row["metadata"]),
         question: None,
         provenance: None,
+        log: Vec::new(),
         attempts: Vec::new(),
         annotation: annotation(&row),
     })

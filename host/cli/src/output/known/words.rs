@@ -14,7 +14,7 @@ use crate::output::instant;
 use crate::output::txt::RULE;
 
 /// What lines of a case begin with, below the first two, that are not indented.
-const OF_CASES: [&str; 13] = [
+const OF_CASES: [&str; 14] = [
     "Repeat ",
     "Description: ",
     "Question ",
@@ -27,6 +27,7 @@ const OF_CASES: [&str; 13] = [
     "Assertions:",
     "Assertions (",
     "A person said:",
+    "Log:",
     "Produced by:",
 ];
 /// What lines of the sums begin with.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use runner_eval::record::{Conclusion, Provenance};
+use runner_eval::record::{Conclusion, LogRecord, Provenance};
 use runner_store::Annotation;
 
 use super::*;
@@ -239,7 +239,14 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
         sha256: "ab".repeat(32),
         grants_digest: String::new(),
         guest_cpu_us: 1_250,
+        fuel: 12_345,
         peak_memory: 3 << 19,
+        graders: Vec::new(),
+    });
+    first.log.push(LogRecord {
+        plugin: "echo".to_owned(),
+        level: "warn".to_owned(),
+        message: "two\nlines".to_owned(),
     });
     let question = json!({
         "task": "t", "index": 0, "question": "q", "answers": [], "correctAnswers": [], "correct": false,

@@ -30,9 +30,8 @@ impl Part {
                 Self::Provider {
                     secret: secret || is_credential,
                     field: match (field, name) {
-                        (Field::Own, "config" | "env") | (Field::Settings, "auth") => {
-                            Field::Settings
-                        }
+                        (Field::Own, "config" | "env")
+                        | (Field::Settings, "auth" | "signatureAuth") => Field::Settings,
                         // Deeper there may be keys of any name: a tool has an argument `token`.
                         (Field::Settings, _) if is_credential => Field::Credential,
                         // Of `auth`, whose name says it.

@@ -198,6 +198,40 @@ fn what_a_server_takes_out_of_a_credential_is_nowhere() {
     assert!(written[0].contains("wrong: [masked]"), "{}", written[0]);
 }
 
+/// What tells columns apart is what the config says, and nothing of what the environment filled in.
+#[test]
+fn no_part_of_a_key_tells_columns_apart() {
+    let api = ModelApi::start();
+    api.always(Answer::raw("hi").header("content-type", "text/plain"));
+    let provider = |variable: &str| {
+        format!(
+            "  - {{ id: '{}', config: {{ body: '{{{{ prompt }}}}', headers: {{ X-Tenant: '{{{{ env.{variable} }}}}' }} }} }}\n",
+            api.url()
+        )
+    };
+    let providers = provider("A_SECRET") + &provider("B_SECRET");
+    let (long, short) = ("aaaaaaa-secret-one-0123456789", "bbbbbbb");
+    let finished = Run::new()
+        .config(&format!("prompts: [hi]\nproviders:\n{providers}"))
+        .env("A_SECRET", long)
+        .env("B_SECRET", short)
+        .args(["eval", "-o", "o.json", "-o", "o.md"])
+        .finish();
+    finished.expect_code(0);
+    let run = finished.again();
+    let written = ["o.json", "o.md"].map(|name| std::fs::read_to_string(run.project().join(name)));
+    let [json, md] = written.map(|text| text.expect("written"));
+    assert!(
+        json.contains("\"headers.X-Tenant {{env.A_SECRET}}\""),
+        "{json}"
+    );
+    for text in [json, md, finished.told()] {
+        for secret in [&long[..8], short] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+}
+
 /// An address with a password or a key in its query is wrong in one place, and said without them.
 #[test]
 fn an_address_that_is_none_is_said_without_what_may_be_secret() {

@@ -26,7 +26,7 @@ pub(super) fn head(plan: &Plan, beginning: &Beginning, masker: &Masker) -> RunHe
             format!("run-{day}-{}", &unique[..6])
         }
     };
-    let columns = plan.columns.iter().zip(variants::of(&plan.columns));
+    let columns = plan.columns.iter().zip(variants::of(&plan.columns, masker));
     let columns = columns.map(|(column, variant)| ColumnHead {
         provider: clean(&ColumnHead::told_apart(
             column.provider.called(),
@@ -52,7 +52,7 @@ pub(super) fn new_run(
     masker: &Masker,
     invocation: &Value,
 ) -> NewRun {
-    let columns = plan.columns.iter().zip(variants::of(&plan.columns));
+    let columns = plan.columns.iter().zip(variants::of(&plan.columns, masker));
     let columns = columns.map(|(column, variant)| {
         json!({
             "id": column.prompt.id,

@@ -201,6 +201,45 @@ fn a_judge_that_fails_never_passes_and_the_answer_is_kept() {
     assert_eq!(row["gradingResult"]["notGraded"], json!(["tone"]));
 }
 
+/// Who could silence a judge would choose the mean.
+#[test]
+fn a_threshold_is_not_held_by_what_a_judge_failed_to_grade() {
+    let api = ModelApi::start();
+    api.rule(|seen| {
+        let asked = seen.json["messages"].to_string();
+        let verdict = match asked.contains("Say nothing") {
+            true => "I would rather not say",
+            false => r#"{"pass": true, "score": 1}"#,
+        };
+        (seen.json["model"] != "answers").then(|| Answer::text(verdict))
+    });
+    let run = run(
+        &api,
+        "defaultTest: { options: { provider: 'openai:careful' }, assert: [{ type: llm-rubric, value: v, metric: tone }] }\n\
+         tests: [{ vars: { word: a } }, { vars: { word: b } }, { vars: { word: c } }, { vars: { word: nothing } }]",
+    );
+    let finished = run
+        .args(["--min-pass-rate", "50", "--min-metric", "tone=0.8"])
+        .finish();
+    finished.expect_code(100);
+    let found = "1 in column 0, 0.75 at worst (1 not graded)";
+    let held = finished.json("out.json")["results"]["stats"]["thresholds"][1].clone();
+    assert_eq!(
+        (&held["holds"], &held["found"]),
+        (&json!(false), &json!(found))
+    );
+    let enough = finished.again().args([
+        "eval",
+        "--no-table",
+        "--min-pass-rate",
+        "50",
+        "--min-metric",
+        "tone=0.75",
+    ]);
+    let finished = enough.finish();
+    finished.expect_code(0);
+}
+
 #[test]
 fn a_judge_that_cannot_do_what_is_asked_is_said_before_anything_is_sent() {
     let api = ModelApi::start();

@@ -1,7 +1,8 @@
 //! What a run has to come to, held against what it came to.
 //!
 //! A metric has to be so in every column, since the mean of all hides the one that got bad; a column in
-//! which nothing has a score of it does not hold. Derived metrics are held as they were worked out.
+//! which nothing has a score of it does not hold. Nor does one that what a judge failed to grade could bring beyond
+//! its bounds, so that nobody gains by silencing a judge. Derived metrics are held as they were worked out.
 
 use std::fmt::Write as _;
 
@@ -84,13 +85,14 @@ fn metric(threshold: &MetricThreshold, columns: &[&Tally]) -> ThresholdCheck {
         .iter()
         .map(|tally| tally.metric(&threshold.name))
         .collect();
-    let bad: Vec<usize> = (0..values.len())
-        .filter(|idx| !values[*idx].is_some_and(|value| bounds.hold(value)))
-        .collect();
+    let ranges = columns.iter().map(|it| it.metric_range(&threshold.name));
+    let holds = |range: Option<[f64; 2]>| range.is_some_and(|range| bounds.hold_between(range));
+    let bad = ranges.enumerate().filter(|(_, range)| !holds(*range));
+    let bad: Vec<_> = bad.collect();
     let found = if bad.is_empty() {
         spread(&values)
     } else {
-        failing(threshold, &values, &bad)
+        failing(threshold, bounds, &values, &bad)
     };
     let not_graded = columns
         .iter()
@@ -118,13 +120,24 @@ fn spread(values: &[Option<f64>]) -> String {
     }
 }
 
-fn failing(threshold: &MetricThreshold, values: &[Option<f64>], bad: &[usize]) -> String {
+fn failing(
+    threshold: &MetricThreshold,
+    bounds: MetricBounds,
+    values: &[Option<f64>],
+    bad: &[(usize, Option<[f64; 2]>)],
+) -> String {
     let mut text = String::new();
-    for idx in bad.iter().take(TOP_COLUMNS) {
+    for (idx, range) in bad.iter().take(TOP_COLUMNS) {
         let separator = if text.is_empty() { "" } else { ", " };
         // Writing to a string can't fail.
-        let _ = match values[*idx] {
-            Some(value) => write!(
+        let _ = match values[*idx].zip(*range) {
+            Some((value, range)) if bounds.hold(value) => write!(
+                text,
+                "{separator}{} in column {idx}, {} at worst",
+                told(threshold, value),
+                told(threshold, bounds.worst(range))
+            ),
+            Some((value, _)) => write!(
                 text,
                 "{separator}{} in column {idx}",
                 told(threshold, value)

@@ -133,14 +133,15 @@ impl Summary {
         let asked = self.thresholds.metrics.iter();
         asked
             .map(|it| {
-                let values: Vec<Option<f64>> = self
-                    .columns
-                    .iter()
-                    .map(|(_, tally)| tally.metric(&it.name))
-                    .collect();
-                let not_graded = self.columns.iter();
-                let not_graded: u64 = not_graded.map(|(_, tally)| tally.not_graded(&it.name)).sum();
-                serde_json::json!({ "name": it.name, "min": it.min, "max": it.max, "values": values, "notGraded": not_graded })
+                let name = &it.name;
+                let tallies = || self.columns.iter().map(|(_, tally)| tally);
+                let values: Vec<Option<f64>> = tallies().map(|it| it.metric(name)).collect();
+                let ranges: Vec<_> = tallies().map(|it| it.metric_range(name)).collect();
+                let not_graded: u64 = tallies().map(|it| it.not_graded(name)).sum();
+                serde_json::json!({
+                    "name": name, "min": it.min, "max": it.max,
+                    "values": values, "ranges": ranges, "notGraded": not_graded,
+                })
             })
             .collect()
     }
@@ -205,6 +206,8 @@ struct MetricScores {
     ungraded: [FixedSum; 2],
     /// Cases of which it was not graded.
     not_graded: u64,
+    /// The least that a case got, or 0, and the most.
+    reach: [f64; 2],
 }
 
 impl MetricScores {
@@ -214,6 +217,13 @@ impl MetricScores {
         let weight = self.weight.0.saturating_sub(weight.0);
         (weight > 0)
             .then(|| FixedSum(self.sum.0.saturating_sub(sum.0)).value() / FixedSum(weight).value())
+    }
+
+    /// What the mean would be if those that were not graded had this score.
+    fn mean_with(&self, score: f64) -> Option<f64> {
+        let mean = self.mean()?;
+        let (all, ungraded) = (self.weight.value(), self.ungraded[1].value());
+        Some(mean + (score - mean) * ungraded / all)
     }
 }
 
@@ -384,6 +394,22 @@ impl Tally {
         derived.map(|(_, value)| *value).or_else(mean)
     }
 
+    /// The least and the most that a metric could be, whatever a judge that failed would have said: as little as any
+    /// other case got, or 0, and as much, or 1.
+    pub fn metric_range(&self, name: &str) -> Option<[f64; 2]> {
+        let mean = self.metric(name)?;
+        let is_derived = self.derived.iter().any(|(derived, _)| derived == name);
+        let scores = self
+            .named
+            .get(name)
+            .filter(|it| !is_derived && it.not_graded > 0);
+        let Some(scores) = scores else {
+            return Some([mean; 2]);
+        };
+        let [least, most] = scores.reach;
+        Some([scores.mean_with(least)?, scores.mean_with(most.max(1.0))?])
+    }
+
     /// Cases of which a metric was not graded, since a judge failed.
     pub fn not_graded(&self, name: &str) -> u64 {
         self.named.get(name).map_or(0, |it| it.not_graded)
@@ -463,13 +489,16 @@ impl Metrics {
             let weight = weights.and_then(|weights| weights.get(name)?.as_f64());
             let weight = weight.unwrap_or(1.0);
             let named = column.named.entry(name.clone()).or_default();
-            let score = score.as_f64().unwrap_or(0.0) * weight;
-            named.sum.add(score);
+            let score = score.as_f64().unwrap_or(0.0);
+            named.sum.add(score * weight);
             named.weight.add(weight);
             if not_graded.contains(name) {
-                named.ungraded[0].add(score);
+                named.ungraded[0].add(score * weight);
                 named.ungraded[1].add(weight);
                 named.not_graded += 1;
+            } else {
+                let [least, most] = named.reach;
+                named.reach = [least.min(score), most.max(score)];
             }
         }
     }

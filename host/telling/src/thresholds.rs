@@ -29,6 +29,16 @@ impl MetricBounds {
             && self.max.is_none_or(|max| value <= max + TOLERANCE)
     }
 
+    /// Whether they hold whatever a mean is that lies between these.
+    pub fn hold_between(self, [least, most]: [f64; 2]) -> bool {
+        self.hold(least) && self.hold(most)
+    }
+
+    /// Which of these is the worse one.
+    pub fn worst(self, [least, most]: [f64; 2]) -> f64 {
+        if self.hold(least) { most } else { least }
+    }
+
     /// What is asked of the metric of this name, in words that are safe to show.
     pub fn wanted(self, name: &str) -> String {
         let name = visible::line(name);

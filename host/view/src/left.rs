@@ -6,6 +6,7 @@ use std::time::Duration;
 use runner_store::{RunInfo, StoreError};
 use runner_telling::figures;
 use runner_telling::thresholds::{self, MetricBounds};
+use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::site::Site;
@@ -101,25 +102,31 @@ fn pairs(of_column: &Value) -> Vec<(&str, f64)> {
         .collect()
 }
 
-/// A metric has to be within its bounds in every column.
+/// A metric has to be within its bounds in every column, whatever was not graded.
 fn metric(asked: &Value) -> ThresholdVerdict {
     let bounds = MetricBounds {
         min: asked["min"].as_f64(),
         max: asked["max"].as_f64(),
     };
     let wanted = bounds.wanted(asked["name"].as_str().unwrap_or_default());
-    let values: Vec<Option<f64>> = asked["values"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(Value::as_f64)
-        .collect();
-    let is_within = |value: &Option<f64>| value.is_some_and(|value| bounds.hold(value));
-    let told = values
-        .iter()
-        .map(|value| value.map_or("–".to_owned(), figures::number));
-    let told = told.collect::<Vec<_>>().join(", ");
-    let holds = !values.is_empty() && values.iter().all(is_within);
+    let told = |(column, value): (usize, &Value)| {
+        let Some(value) = value.as_f64() else {
+            return (false, "–".to_owned());
+        };
+        // Runs of before have none.
+        let range = <[f64; 2]>::deserialize(&asked["ranges"][column]).unwrap_or([value; 2]);
+        let (shown, holds) = (figures::number(value), bounds.hold_between(range));
+        if holds || !bounds.hold(value) {
+            return (holds, shown);
+        }
+        let worst = figures::number(bounds.worst(range));
+        (false, format!("{shown}, {worst} at worst"))
+    };
+    let values = asked["values"].as_array().into_iter().flatten();
+    let columns: Vec<(bool, String)> = values.enumerate().map(told).collect();
+    let holds = !columns.is_empty() && columns.iter().all(|(holds, _)| *holds);
+    let told: Vec<&str> = columns.iter().map(|(_, told)| &**told).collect();
+    let told = told.join(", ");
     let not_graded = figures::not_graded(asked["notGraded"].as_u64().unwrap_or_default());
     ThresholdVerdict::new(holds, &format!("{wanted}: {told}{not_graded}"))
 }
@@ -162,6 +169,12 @@ mod tests {
         assert_eq!(
             asked(json!([])),
             [rate, "not held: to ne at least 0.5:  (2 not graded)"]
+        );
+        let mut of = of(json!([0.75, 0.5]));
+        of["ranges"] = json!([[0.25, 0.75], [0.5, 1.0]]);
+        assert_eq!(
+            left(json!({ "metricThresholds": [of] })).asked(3, 5)[1].told,
+            "not held: to ne at least 0.5: 0.75, 0.25 at worst, 0.5 (2 not graded)"
         );
         assert!(!left(json!({})).asked(2, 5)[0].holds);
         // A run that goes on has come to nothing yet.

@@ -65,6 +65,7 @@ fn a_metric_is_the_mean_of_what_was_graded_and_a_file_has_promptfoo_s() {
         (column.metric("tone"), column.not_graded("tone")),
         (Some(1.0), 1)
     );
+    assert_eq!(column.metric_range("tone"), Some([0.5, 1.0]));
     let told = column.metrics_json();
     assert_eq!(
         (
@@ -73,6 +74,25 @@ fn a_metric_is_the_mean_of_what_was_graded_and_a_file_has_promptfoo_s() {
         ),
         (&2.0.into(), &4.0.into())
     );
+}
+
+#[test]
+fn what_was_not_graded_may_be_the_worst_that_another_case_got() {
+    let mut scores = MetricScores::default();
+    for score in [-3.0, 5.0] {
+        scores.sum.add(score);
+        scores.weight.add(1.0);
+        scores.reach = [scores.reach[0].min(score), scores.reach[1].max(score)];
+    }
+    scores.weight.add(2.0);
+    scores.ungraded[1].add(2.0);
+    scores.not_graded = 1;
+    let mut column = Tally::default();
+    column.named.insert("tone".to_owned(), scores);
+    assert_eq!(column.metric_range("tone"), Some([-1.0, 3.0]));
+    column.derived = vec![("tone".to_owned(), 0.5)];
+    assert_eq!(column.metric_range("tone"), Some([0.5, 0.5]));
+    assert_eq!(column.metric_range("other"), None);
 }
 
 #[test]

@@ -415,13 +415,17 @@ impl Calls {
         }
     }
 
-    /// Tells a line. One of nobody's is the call's that is under way, if it is the only one.
+    /// Tells a line. One of nobody's is the call's that is under way, if it is the only one. Of another one only its length
+    /// is told: it may hold a secret, and nobody masks it here.
     fn tell(&self, line: LogLine) {
         let mut all = self.under_way.values();
         if let (Some(call), None) = (all.next(), all.next()) {
             (call.log)(line);
         } else {
-            tracing::debug!(line = line.text, "a program printed");
+            tracing::debug!(
+                bytes = line.text.len(),
+                "a program printed beside its calls"
+            );
         }
     }
 }

@@ -78,6 +78,25 @@ fn what_a_program_was_given_does_not_show_whatever_it_is_called() {
     assert_eq!(outputs(&shown), ["[masked] a note of mine "]);
 }
 
+/// Nobody masks what is logged where programs are started.
+#[test]
+fn what_a_program_prints_between_its_calls_is_not_in_the_diagnostics() {
+    const LATE: &str = "import atexit, os\natexit.register(lambda: os.write(2, os.environ['MY_KEY'].encode() + b'\\n'))\ndef call_api(p, o, c): return {'output': 'ok'}";
+    let run = trusted()
+        .env("MY_KEY", "a-key-of-my-own")
+        .env("RUNNER_LOG", "runner_process=debug")
+        .file("late.py", LATE)
+        .config("prompts: [p]\nproviders: [file://late.py]");
+    let finished = run.args(["eval", "--no-table"]).finish();
+    finished.expect_code(0);
+    let told = finished.told();
+    assert!(
+        told.contains("a program printed beside its calls bytes=15"),
+        "{told}"
+    );
+    assert!(!told.contains("a-key-of-my-own"), "{told}");
+}
+
 const KEYS: &str = r#"
 import os, openai_like
 

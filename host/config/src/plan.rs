@@ -152,8 +152,8 @@ impl Plan {
 
     /// Values of the config's `env` that are secrets by the names of the variables that they were
     /// taken from, or by their own where the config says them itself, and secrets that were
-    /// filled into providers or stand in headers of a provider, a prompt or a test: templates may use them, results must not show
-    /// them.
+    /// filled into providers, stand in headers of a provider, a prompt or a test, or in the config of a program: templates may
+    /// use them, results must not show them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         // A setting is no secret for being called one: what is masked tells who guesses it.
         let is_secret = |name: &String| match self.env_sources.get(name) {
@@ -171,11 +171,14 @@ impl Plan {
             .filter_map(|it| it.prompt.config.as_ref());
         let tests = self.tests.models().filter(|test| test.data.is_none());
         let of_tests = tests.map(|test| &test.options);
+        let programs = providers
+            .clone()
+            .flat_map(|it| provider::secrets_of_program(it));
         let configs = providers.map(|it| &it.config);
         let configs = configs.chain(of_prompts).chain(of_tests);
         let written = configs.flat_map(provider::secret_headers);
         let filled_in = self.filled_in.iter().map(String::as_str);
-        declared.chain(filled_in).chain(written)
+        declared.chain(filled_in).chain(written).chain(programs)
     }
 }
 

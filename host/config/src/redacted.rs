@@ -123,6 +123,27 @@ fn left_out(before: &Value, after: &Value) -> Vec<String> {
     }
 }
 
+/// Texts of a part of a program's config that are secrets by the names they stand under, which `tells` knows, or by what
+/// they are.
+pub(crate) fn secrets_of_program<'a>(part: &'a Map<String, Value>, tells: Tells) -> Vec<&'a str> {
+    let secrets = |(key, value): (&'a String, &'a Value)| match value {
+        Value::String(text) if is_plain(text) && (tells(key) || text.contains(PRIVATE_KEY)) => {
+            vec![&**text]
+        }
+        Value::Object(inner) if key == "headers" || key == "env" => {
+            secrets_of_program(inner, is_secret_variable)
+        }
+        Value::Object(inner) => secrets_of_program(inner, is_secret),
+        Value::Array(items) => {
+            let maps = items.iter().filter_map(Value::as_object);
+            maps.flat_map(|inner| secrets_of_program(inner, is_secret))
+                .collect()
+        }
+        _ => Vec::new(),
+    };
+    part.iter().flat_map(secrets).collect()
+}
+
 /// A provider, or a part of its config, without values that look like secrets.
 pub fn redacted_provider(mut provider: Value) -> Value {
     hide(&mut provider, Standing::in_provider());

@@ -97,6 +97,35 @@ fn what_a_program_prints_between_its_calls_is_not_in_the_diagnostics() {
     assert!(!told.contains("a-key-of-my-own"), "{told}");
 }
 
+/// A program is handed all of its config; who commits a recording of it commits no key.
+#[test]
+fn a_key_that_a_config_writes_for_a_program_does_not_show() {
+    let run = trusted()
+        .file("says.py", "def call_api(p, o, c):\n    print(o['config']['apiKey'])\n    return {'output': o['config']['apiKey']}")
+        .file("x.sh", "echo \"$2\" >&2; echo \"$2\"")
+        .config("prompts: [p]\nproviders: [{ id: 'exec: sh x.sh', config: { apiKey: literal-key-777 } }, { id: file://says.py, config: { apiKey: literal-key-888 } }]");
+    let finished = run
+        .args([
+            "eval",
+            "-v",
+            "--record",
+            "tape.jsonl",
+            "-o",
+            "out.json",
+            "--no-table",
+        ])
+        .finish();
+    finished.expect_code(0);
+    let read =
+        |name| std::fs::read_to_string(finished.again().project().join(name)).expect("written");
+    for said in [finished.told(), read("tape.jsonl"), read("out.json")] {
+        assert!(
+            said.contains("[masked]") && !said.contains("literal-key"),
+            "{said}"
+        );
+    }
+}
+
 const KEYS: &str = r#"
 import os, openai_like
 

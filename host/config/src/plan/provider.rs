@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Budget, DeclaredLimit, Places, Position, Process, ProviderCode, Script};
 use crate::model::TextOrigin;
-use crate::redacted::{is_secret_variable, without_secrets_of_address};
+use crate::redacted::{self, is_secret, is_secret_variable, without_secrets_of_address};
 use crate::template::is_plain;
 
 /// A provider as the config names it. `Debug` leaves out `config` and `env`, which may hold
@@ -109,6 +109,17 @@ pub(super) fn secret_headers(config: &Map<String, Value>) -> impl Iterator<Item 
     texts.filter(|text| is_plain(text))
 }
 
+/// Keys in the config of a program, which is handed all of it. What a model calls a token (`<|im_end|>`) is none, and no
+/// row chooses what is masked.
+pub(super) fn secrets_of_program(provider: &Provider) -> impl Iterator<Item = &str> {
+    let is_program = provider.program.is_some() && !provider.origin.is_data();
+    let config = redacted::secrets_of_program(&provider.config, is_secret);
+    let env = redacted::secrets_of_program(&provider.env, is_secret_variable);
+    let is_word = |text: &str| text.starts_with('<') && text.ends_with('>');
+    let written = config.into_iter().chain(env);
+    written.filter(move |text| is_program && !is_word(text))
+}
+
 impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
@@ -116,5 +127,30 @@ impl fmt::Debug for Provider {
             .field("label", &self.label)
             .field("at", &self.at)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Folder;
+
+    #[test]
+    fn keys_in_the_config_of_a_program_are_secrets() {
+        let config = "{ apiKey: k-1, headers: { X-Auth: k-2 }, list: [{ token: k-3 }], env: { MODE: m, A_PASS: k-4 }, cert: -----BEGIN PRIVATE KEY-----, eos_token: <|end|>, url: u }";
+        let folder = |id: &str| {
+            let provider =
+                format!("{{ id: '{id}', env: {{ MODE: m, A_KEY: k-5 }}, config: {config} }}");
+            Folder::new(&format!("prompts: [p]\nproviders: [{provider}]"))
+        };
+        let plan = folder("exec:x").plan();
+        let mut secrets: Vec<&str> = plan.secrets().collect();
+        secrets.sort_unstable();
+        let key = "-----BEGIN PRIVATE KEY-----";
+        assert_eq!(secrets, [key, "k-1", "k-2", "k-2", "k-3", "k-4", "k-5"]);
+        // The host takes those of a plugin.
+        assert_eq!(
+            folder("openai:m").plan().secrets().collect::<Vec<_>>(),
+            ["k-2"]
+        );
     }
 }

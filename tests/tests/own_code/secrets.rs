@@ -78,6 +78,32 @@ fn what_a_program_was_given_does_not_show_whatever_it_is_called() {
     assert_eq!(outputs(&shown), ["[masked] a note of mine "]);
 }
 
+/// Logs are told line by line, and errors keep the last lines.
+#[test]
+fn no_line_of_a_key_of_several_lines_shows() {
+    let line = |nth: u8| format!("{nth:02}{}", "Qw8+x/Zt".repeat(7));
+    let lines: Vec<String> = (0..50).map(line).collect();
+    let key = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
+        lines.join("\n")
+    );
+    let run = trusted()
+        .file("x.sh", "echo \"no key: $MY_PRIVATE_KEY\" >&2\nexit 3\n")
+        .file("x.py", "import os, sys\ndef call_api(p, o, c):\n    print(os.environ['MY_PRIVATE_KEY'])\n    raise ValueError('no key: ' + os.environ['MY_PRIVATE_KEY'])")
+        .env("MY_PRIVATE_KEY", key)
+        .config("env: { MY_PRIVATE_KEY: '{{ env.MY_PRIVATE_KEY }}' }\nprompts: [p]\nproviders: ['exec: sh x.sh', 'file://x.py']");
+    let finished = run
+        .args(["eval", "-v", "-o", "out.json", "--no-table"])
+        .finish();
+    finished.expect_code(100);
+    let kept = std::fs::read_to_string(finished.again().project().join("out.json"));
+    let said = kept.expect("results") + &finished.told();
+    assert!(said.contains("[masked]"), "{said}");
+    for line in &lines {
+        assert!(!said.contains(line), "{said}");
+    }
+}
+
 /// Nobody masks what is logged where programs are started.
 #[test]
 fn what_a_program_prints_between_its_calls_is_not_in_the_diagnostics() {

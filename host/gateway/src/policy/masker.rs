@@ -271,7 +271,9 @@ impl Masker {
 fn forms(secret: &Secret) -> impl Iterator<Item = Vec<u8>> {
     let masked = secret.to_mask();
     let masked = masked.filter(|text| text.len() >= SHORTEST_MASKED);
-    masked.flat_map(|text| forms::forms(&text))
+    let bytes = secret.bytes_to_mask();
+    let bytes = bytes.flat_map(forms::of_bytes);
+    masked.flat_map(|text| forms::forms(&text)).chain(bytes)
 }
 
 fn finder(forms: &BTreeSet<Vec<u8>>) -> Option<Arc<Finder>> {

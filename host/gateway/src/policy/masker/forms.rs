@@ -26,12 +26,14 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
     // As a command for a shell quotes it, which a server may tell to repeat a request.
     let quotes = ["'\\''", "'\"'\"'"].map(|quote| value.replace('\'', quote));
     forms.extend(quotes.map(String::into_bytes));
-    for bytes in bytes(value) {
-        forms.insert(HEXLOWER.encode(&bytes).into_bytes());
-        forms.extend(base64(&bytes));
-        forms.insert(bytes);
-    }
+    forms.extend(bytes(value).into_iter().flat_map(of_bytes));
     forms
+}
+
+/// Every spelling of bytes that is looked for.
+pub(super) fn of_bytes(bytes: Vec<u8>) -> impl Iterator<Item = Vec<u8>> {
+    let hex = HEXLOWER.encode(&bytes).into_bytes();
+    base64(&bytes).into_iter().chain([hex, bytes])
 }
 
 /// The bytes of a text, as usual encodings have them.

@@ -3,8 +3,9 @@
 //! People keep in a variable, or write into a config, all that stands in a header: `Bearer tok`,
 //! `Basic dXNlcjpwdw==`, `user:pw`. A server that complains about it repeats what it took out of that,
 //! which is not the value as a whole. So the masker is told of each: the token behind a scheme, the
-//! values of parameters, what base64 stands for, the password behind a name. It is no reader of
-//! headers, and may take too much for a part: a piece of a secret is not missed in any text.
+//! values of parameters, what base64 stands for, the password behind a name. Of a secret of several lines,
+//! as private keys and documents with keys are, each is one: programs print and cut by lines. It is no reader
+//! of headers, and may take too much for a part: a piece of a secret is not missed in any text.
 
 use base64::Engine;
 use base64::alphabet;
@@ -20,6 +21,12 @@ const SCHEMES: [&str; 12] = [
 
 /// Ends of the names of parameters that hold a secret: `Token token=…`.
 const PARAMETERS: [&str; 5] = ["token", "key", "secret", "password", "signature"];
+
+/// A line of a secret that is shorter is none by itself: it may be a word that stands everywhere.
+const SHORTEST_LINE: usize = 16;
+
+/// Begins the lines around a key in PEM, which are the same for all keys.
+const AROUND_KEY: &str = "-----";
 
 const UNPADDED_TOO: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -46,6 +53,15 @@ pub(super) fn parts(value: &str) -> Vec<String> {
         parts.push(token.to_owned());
     }
     parts
+}
+
+/// The longer lines of a secret that has several; their ends may be written as escapes, as in JSON or in a `.env`.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().flat_map(|line| line.split("\\n"));
+    let lines = lines.map(|line| line.trim_end_matches("\\r").trim());
+    lines.filter(|line| {
+        (SHORTEST_LINE..text.len()).contains(&line.len()) && !line.starts_with(AROUND_KEY)
+    })
 }
 
 fn behind_scheme(text: &str) -> Option<&str> {
@@ -124,6 +140,23 @@ mod tests {
         ] {
             assert_eq!(sorted(value), expected, "{value}");
         }
+    }
+
+    #[test]
+    fn each_longer_line_is_a_secret() {
+        let (one, two) = ("MIIEvQIBADANBgkq", "hkiG9w0BAQEFAASC");
+        let pem = |end: &str| {
+            let key = "-----BEGIN PRIVATE KEY-----";
+            [key, one, two, "Qw==", "-----END PRIVATE KEY-----"].join(end)
+        };
+        let lines = |text: &str| lines(text).map(str::to_owned).collect::<Vec<_>>();
+        for end in ["\n", "\r\n", "\n  ", "\\n", "\\r\\n"] {
+            assert_eq!(lines(&pem(end)), [one, two], "{end:?}");
+        }
+        let document = format!("{{\"private_key\":\"{}\"}}", pem("\\n"));
+        let begin = "{\"private_key\":\"-----BEGIN PRIVATE KEY-----";
+        assert_eq!(lines(&document), [begin, one, two]);
+        assert_eq!(lines("one line of a secret"), [""; 0]);
     }
 
     #[test]

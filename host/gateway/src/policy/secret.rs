@@ -46,10 +46,11 @@ impl Secret {
         [Cow::Borrowed(self.reveal())].into_iter().chain(parts)
     }
 
-    /// What no text may show and is not looked for in all encodings of one, so that it costs the masker a few tenths
-    /// more and no more: the longer lines of the value.
+    /// What no text may show and is no text, or not looked for in all encodings of one, so that it costs the masker a few
+    /// tenths more and no more: the longer lines of the value, and the bytes that it and its parts stand for in base64.
     pub(crate) fn bytes_to_mask(&self) -> impl Iterator<Item = Vec<u8>> {
-        parts::lines(self.reveal()).map(|line| line.as_bytes().to_vec())
+        let lines = parts::lines(self.reveal()).map(|line| line.as_bytes().to_vec());
+        lines.chain(self.to_mask().filter_map(|text| parts::bytes(&text)))
     }
 
     /// The value itself, for the wire and the masker.

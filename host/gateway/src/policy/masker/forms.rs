@@ -22,6 +22,8 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
         .flat_map(decoded)
         .collect();
     forms.insert(spaced);
+    // As who reads a text as a form takes what is in base64.
+    forms.insert(value.replace('+', " ").into_bytes());
     forms.extend(doubled(value));
     // As a command for a shell quotes it, which a server may tell to repeat a request.
     let quotes = ["'\\''", "'\"'\"'"].map(|quote| value.replace('\'', quote));

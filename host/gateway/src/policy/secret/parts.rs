@@ -28,6 +28,9 @@ const SHORTEST_LINE: usize = 16;
 /// Begins the lines around a key in PEM, which are the same for all keys.
 const AROUND_KEY: &str = "-----";
 
+/// Bytes that are looked for: fewer may stand anywhere.
+const FEWEST_BYTES: usize = 16;
+
 const UNPADDED_TOO: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 const ALPHABETS: [GeneralPurpose; 2] = [
@@ -90,8 +93,16 @@ fn parameters(text: &str) -> impl Iterator<Item = &str> {
 
 /// A text in base64.
 fn decoded(text: &str) -> Option<String> {
-    let bytes = ALPHABETS.iter().find_map(|it| it.decode(text).ok())?;
-    String::from_utf8(bytes).ok()
+    String::from_utf8(bytes_of(text)?).ok()
+}
+
+/// What a text stands for in base64, if it is as long as keys are.
+pub(super) fn bytes(text: &str) -> Option<Vec<u8>> {
+    bytes_of(text).filter(|bytes| bytes.len() >= FEWEST_BYTES)
+}
+
+fn bytes_of(text: &str) -> Option<Vec<u8>> {
+    ALPHABETS.iter().find_map(|it| it.decode(text).ok())
 }
 
 /// Behind a name, which is neither the beginning of a URL nor of JSON.

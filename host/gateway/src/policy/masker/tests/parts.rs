@@ -1,5 +1,7 @@
 //! What is a secret in a secret.
 
+use data_encoding::HEXLOWER;
+
 use super::*;
 
 /// What a server takes out of a header is a secret as much as the header.
@@ -40,6 +42,26 @@ fn what_is_a_secret_in_a_credential_is_masked_alone() {
         masker(&["user:short"]).mask("a short password"),
         "a short password"
     );
+}
+
+/// Who decodes a key or a signature may tell it otherwise.
+#[test]
+fn the_bytes_of_a_secret_in_base64_are_masked() {
+    let bytes: Vec<u8> = (0..32).map(|nth: u8| nth.wrapping_mul(37) ^ 0xf8).collect();
+    let hex = HEXLOWER.encode(&bytes);
+    for key in [STANDARD.encode(&bytes), URL_SAFE.encode(&bytes)] {
+        let learned = Masker::default();
+        learn(&learned, "a key", &key);
+        for masker in [masker(&[&format!("Bearer {key}")]), learned] {
+            let url_safe = URL_SAFE.encode(&bytes);
+            let spaced = key.replace('+', " ");
+            for told in [&hex, url_safe.trim_end_matches('='), &spaced] {
+                let clean = masker.mask(told).into_owned();
+                assert!(clean.contains(MASK) && clean.len() < 12, "{told}: {clean}");
+            }
+            assert_eq!(masker.mask_bytes(&bytes), MASK.as_bytes());
+        }
+    }
 }
 
 /// Logs are masked line by line, and long texts are cut at the ends of lines.

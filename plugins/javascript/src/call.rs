@@ -36,6 +36,10 @@ pub(crate) struct Call {
     pub(crate) required: Option<String>,
     /// The import that was looked at last.
     pub(crate) import_at: Option<Position>,
+    /// The code may send requests.
+    pub(crate) may_ask: bool,
+    /// The requests that it waits for, as JSON: it is run again with their answers.
+    pub(crate) asked: Option<String>,
     console: Vec<Line>,
     dropped: usize,
     random: u64,

@@ -4,7 +4,7 @@
 //! or the code that it runs. How a context comes about is `machine`.
 
 use rquickjs::context::EvalOptions;
-use rquickjs::{Ctx, Error, FromJs, Function, Object, Promise, Result};
+use rquickjs::{Ctx, Error, FromJs, Function, Object, Promise, Result, Value};
 
 use crate::call::Call;
 use crate::shape;
@@ -33,12 +33,27 @@ pub(crate) fn helper<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
     helpers.get(name)
 }
 
-/// What a promise comes to. When nothing else is left to do, the earliest timer runs.
+/// The global with which requests go on (`network.js`).
+pub(crate) const REQUESTS: &str = "__requests";
+
+/// What a promise comes to. When nothing else is left to do, requests get their answers, or the call
+/// ends with what it asks; without any the earliest timer runs.
 pub(crate) fn awaited<'js, V: FromJs<'js>>(ctx: &Ctx<'js>, promise: &Promise<'js>) -> Result<V> {
     loop {
         match promise.finish() {
             Err(Error::WouldBlock) => {}
             settled => return settled,
+        }
+        if Call::with(|call| call.may_ask) {
+            let goes_on: Value = ctx.globals().get::<_, Function>(REQUESTS)?.call(())?;
+            if let Some(asked) = goes_on.as_string() {
+                let asked = text(ctx, asked)?;
+                Call::with(|call| call.asked = Some(asked));
+                return Err(Error::WouldBlock);
+            }
+            if !goes_on.is_undefined() {
+                continue;
+            }
         }
         if !helper(ctx, "runTimer")?.call::<_, bool>(())? {
             return Err(Error::WouldBlock);

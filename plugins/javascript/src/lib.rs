@@ -9,7 +9,8 @@
 //! file system, network, timer or package; whoever reaches for one is told so by name. The
 //! component imports no function: console lines are part of the outcome, the clock is an
 //! argument, pseudo-random numbers follow from the call's id. So equal calls give equal
-//! outcomes, and the host can prove that from the binary.
+//! outcomes, and the host can prove that from the binary. That holds of code that may send requests,
+//! too: what it asks is an outcome, and the answers are an argument of the next call (`network`).
 //!
 //! Every call gets a context of its own. The first call of an instance finds one prepared; if
 //! the component was pre-initialised at build time, that preparation costs nothing at run time.
@@ -24,6 +25,7 @@ mod json;
 mod machine;
 mod modules;
 mod needed;
+mod network;
 mod run;
 mod shape;
 mod syntax;

@@ -184,8 +184,13 @@ fn help(what: &str) -> &'static str {
             "code does not see the environment; give the value as a variable of the test"
         }
         "fs" => "code does not see files; give the content as a variable, `file://…`",
-        "fetch" | "http" | "https" | "axios" | "node-fetch" | "undici" | "XMLHttpRequest"
-        | "WebSocket" => "code does not reach the network; a provider or a plugin can",
+        "fetch" => {
+            "code does not reach the network unless the config grants it hosts: \
+             `plugins: { javascript: { permissions: { hosts: [...] } } }`"
+        }
+        "http" | "https" | "axios" | "node-fetch" | "undici" | "XMLHttpRequest" | "WebSocket" => {
+            "code does not reach the network; a provider or a plugin can"
+        }
         "Intl" => ENGLISH,
         "path" | "assert" | "util" | "url" | "buffer" | "timers" => SMALL,
         name if name.starts_with("Buffer") || name.starts_with("TextDecoder") => SMALL,

@@ -7,7 +7,7 @@ use runner_plugin::script::{Argument, Failure, FailureKind, Form, Outcome, Progr
 use crate::call::Call;
 use crate::failure::{self, Stage};
 use crate::json::{self, NoJson};
-use crate::{clock, context, erase, machine, modules, needed, shape, syntax};
+use crate::{clock, context, erase, machine, modules, needed, network, shape, syntax};
 
 /// Why a program has no result.
 enum Stop {
@@ -46,11 +46,19 @@ pub(crate) fn run(program: &Program, arguments: &[Argument], call_id: &str) -> O
         Err(failure) => return Outcome::failed(failure),
     };
     let program = &*program;
+    let (answers, arguments) = network::apart(arguments);
     Call::begin(program, call_id);
     let result = machine::with(|ctx| {
         // After the machine is made, which reads the clock too.
         clock::set(program.clock_ms);
-        attempt(ctx, program, arguments).map_err(|stop| match stop {
+        let result = answers.map_or(Ok(()), |answers| network::begin(ctx, answers));
+        let result = result.map_err(Stop::from);
+        let result = result.and_then(|()| attempt(ctx, program, arguments));
+        let result = match answers {
+            Some(_) => network::outcome(result),
+            None => result,
+        };
+        result.map_err(|stop| match stop {
             Stop::Engine(error, stage) => failure::of(ctx, &error, stage),
             Stop::Known(failure) => failure,
         })

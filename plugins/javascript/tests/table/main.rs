@@ -1,11 +1,12 @@
 //! What JavaScript of configs gives: one row per behaviour, run natively.
 //!
-//! `inline` has expressions and bodies, `files` modules, `locale` and
+//! `inline` has expressions and bodies, `files` modules, `network` requests, `locale` and
 //! `world` what the prelude adds, `whole` what holds of every call.
 
 mod files;
 mod inline;
 mod locale;
+mod network;
 mod syntax;
 mod whole;
 mod world;

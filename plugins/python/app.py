@@ -4,7 +4,7 @@ Importing this module is the component's start, which happens at build time: wha
 and set up here is a snapshot that every instance begins with. Each call of `run` gets a fresh
 instance, so nothing here cleans up after a program.
 
-What a program can reach is decided in `boundary`, which of its files it may import in `local`,
+What a program can reach is decided in `boundary`, what it may send in `network`, which of its files it may import in `local`,
 what its time and chance are in `clock`, what its results are as JSON in `values`, and what is said
 of one that failed in `faults`.
 """
@@ -30,6 +30,7 @@ import boundary
 import faults
 import local
 import loop
+import network
 import values
 
 # Most that a program's output may be for the log, in characters; the rest is dropped.
@@ -68,10 +69,17 @@ class Script(exports.Script):
         sys.stdout, sys.stderr = console.stream(log.Level.INFO), console.stream(log.Level.WARN)
         clock.begin(program.clock_ms, context.call_id)
         try:
-            result = Ok(values.dump(evaluate(program, arguments, console)))
+            answers, arguments = network.apart(arguments)
+            if answers is not None:
+                network.begin(answers)
+            result = values.dump(evaluate(program, arguments, console))
+            result = Ok(result if answers is None else network.said(result))
         except BaseException as error:
             # Even SystemExit and what a program derives from BaseException: it must not trap.
             result = Err(faults.failure(error, program))
+        asked = network.waits()
+        if asked is not None:
+            result = Ok(asked)
         return script.Outcome(result=result, console=console.lines())
 
 

@@ -25,7 +25,10 @@ weakref xml xml.dom.minidom xml.etree.ElementTree xml.sax.saxutils zlib
 """.split()
 
 # Present in the interpreter, and of no use: (why, what to do instead).
-NO_NETWORK = "there is no network; the providers, of which `http` asks any address, have it"
+NO_NETWORK = (
+    "there is no network; the providers, of which `http` asks any address, have it, and `urllib.request` "
+    "where the config grants it hosts: `plugins: { python: { permissions: { hosts: [...] } } }`"
+)
 NO_PROCESS = "there are no other programs; write what it does in Python, or give its result as a variable"
 NO_FILES = "there are no files; give the content as a variable: `vars: { x: file://data.json }`"
 NO_NATIVE = "there is no native code"

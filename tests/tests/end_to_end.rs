@@ -40,6 +40,7 @@ mod order;
 mod outputs;
 mod outputs_config;
 mod own_code;
+mod own_requests;
 mod page;
 mod plugin_added;
 mod plugin_build;

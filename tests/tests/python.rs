@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use runner_tests::{Finished, Run, target_folder};
 use serde_json::{Value, json};
 
+mod requests;
 mod sandbox;
 
 /// A run where the component is; it says how to get it where it is not.

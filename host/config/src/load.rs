@@ -85,6 +85,8 @@ pub struct Config {
     pub env: Map<String, Value>,
     /// At least one, in the order named.
     pub(crate) sources: Vec<Source>,
+    /// The hosts that `plugins` grants to its own code, by language.
+    pub(crate) granted_code: BTreeMap<String, Vec<String>>,
     pub(crate) declared: Declared,
     pub(crate) process: BTreeMap<String, String>,
     pub(crate) agreements: Agreements,
@@ -237,6 +239,7 @@ fn read(
     Some(Config {
         path: sources[0].path.clone(),
         files,
+        granted_code: plugins::granted_code(&plugins),
         plugins,
         env: declared.settings(),
         sources,

@@ -13,7 +13,7 @@ mod script;
 mod spelling;
 mod trust;
 
-pub use code_files::{CodeFile, CodeFiles};
+pub use code_files::{CodeFile, CodeFiles, CodeNeeds};
 pub use grants::{CredentialGrant, Permissions};
 pub(crate) use position::COMMAND_LINE;
 pub use position::{Position, on_one_line};

@@ -60,8 +60,8 @@ pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::model::{
-    Code, CodeFile, CodeFiles, CodePlace, Engine, GIVEN_VARIABLES, Position, Process, ProviderCode,
-    Script, WEBHOOK, is_given,
+    Code, CodeFile, CodeFiles, CodeNeeds, CodePlace, Engine, GIVEN_VARIABLES, Position, Process,
+    ProviderCode, Script, WEBHOOK, is_given,
 };
 pub use crate::template::FilterCall;
 use crate::template::{CompiledCache, Prepared, RenderError, Results, Template};

@@ -320,7 +320,6 @@ impl Config {
         books: &'a Books,
         findings: &'a Findings,
     ) -> Vec<Document<'a>> {
-        let sources = self.sources.iter().enumerate();
         let document = |(index, source): (usize, &'a Source)| Document {
             root: Entry::root(&source.root, &source.path, &source.origin),
             reading: Reading {
@@ -334,10 +333,11 @@ impl Config {
                 config: &source.path,
                 process: &self.process,
                 runtime: source.runtime(),
+                granted: Some(&self.granted_code),
                 is_further: index > 0,
             },
         };
-        sources.map(document).collect()
+        self.sources.iter().enumerate().map(document).collect()
     }
 
     /// The configs, the one whose options count first.

@@ -115,7 +115,9 @@ impl ScriptRunner<'_> {
         arguments: &[Argument],
         written: &Masker,
     ) -> Result<Option<Value>, String> {
-        let Runnable { program, outside } = runnable(script);
+        let Runnable {
+            program, outside, ..
+        } = runnable(script);
         let files = outside.and_then(|outside| outside.files);
         let processes = std::slice::from_ref(process);
         let interpreter = match &process.typed {

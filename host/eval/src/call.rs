@@ -24,6 +24,7 @@ use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, CallOutcome, CallUsage, Host, InputOf};
 use tokio_util::sync::CancellationToken;
 
+use self::counts::Counts;
 pub(crate) use self::meter::Meter;
 use crate::answer::{Completed, token_usage};
 use crate::called::CalledPlugin;
@@ -46,6 +47,7 @@ mod limit;
 mod meter;
 mod own;
 mod program;
+mod requests;
 mod streamed;
 mod words;
 

@@ -26,7 +26,9 @@ use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
-use crate::plugins::{AllLanes, BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
+use crate::plugins::{
+    AllLanes, BindError, Binder, Budgets, CodeAccess, Grader, Noted, PluginSet, Target,
+};
 use crate::programs::Programs;
 use crate::providers::Providers;
 use crate::recorder::Recorder;
@@ -114,6 +116,8 @@ struct Targets {
     ledger: Arc<BudgetLedger>,
     /// What runs outside the sandbox.
     programs: Arc<Programs>,
+    /// What code of each language may send from it.
+    access: BTreeMap<String, CodeAccess>,
 }
 
 impl Targets {
@@ -125,12 +129,14 @@ impl Targets {
             judges,
             graders,
             programs,
+            access,
             ..
         } = self;
         let asked = asked.values().flat_map(HashMap::values);
         let targets = columns.iter().chain(asked).chain(judges.values());
         let graders = graders.values().map(|grader| &grader.grants);
         let grants = targets.filter_map(|it| it.grants()).chain(graders);
+        let grants = grants.chain(access.values().map(|it| &it.grants));
         let declared = plan.secrets().map(Secret::new);
         grants
             .flat_map(|grants| grants.secrets())
@@ -178,6 +184,7 @@ async fn bind_all(
     }
     let judges = bind_judges(plan, &mut bound, &mut errors).await;
     let graders = bind_graders(plan, binder, &mut errors);
+    let access = bind::code_access(plan, binder, &mut errors);
     values::refused(plan, &graders, &mut errors).await;
     unpriced::refused(plan, &columns, &mut errors);
     if !binder.offline {
@@ -198,6 +205,7 @@ async fn bind_all(
         graders,
         ledger: budgets.ledger(),
         programs: programs.clone(),
+        access,
     })
 }
 
@@ -236,7 +244,7 @@ impl SettledRun {
             targets: targets.asked,
             judges: targets.judges,
             graders: targets.graders,
-            interpreters: plugins.interpreters().collect(),
+            interpreters: plugins.interpreters(&targets.access).collect(),
             programs: targets.programs,
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: head.started_at_ms.try_into().unwrap_or_default(),

@@ -59,6 +59,10 @@ pub(crate) const ERASE: &str = "$erase";
 /// `[{"text": 0, "message": "…", "line": 1, "column": 3}]`, a text by its place.
 pub(crate) const SYNTAX: &str = "$syntax";
 
+/// The argument with the answers to the requests that code waited for, which only code gets that may send some.
+/// What it then gives is `{"value": …}`, or `{"requests": […]}`.
+pub(crate) const ANSWERS: &str = "$answers";
+
 /// The member of a config by which a grader is asked about values, each a pair `[type, value]`.
 pub(crate) const VALUES: &str = "$values";
 

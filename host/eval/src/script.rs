@@ -48,6 +48,8 @@ pub(crate) struct Runnable {
     pub(crate) program: Program,
     /// What runs it in place of the sandbox.
     pub(crate) outside: Option<Outside>,
+    /// Whether it may send requests from the sandbox.
+    pub(crate) sends: bool,
 }
 
 /// What runs code outside the sandbox.
@@ -83,6 +85,7 @@ pub(crate) fn of_assertion(assertion: &Assertion, text: &str) -> Runnable {
             process,
             files: None,
         }),
+        sends: assertion.sends,
     }
 }
 
@@ -96,6 +99,7 @@ pub(crate) fn runnable(script: &Script) -> Runnable {
     Runnable {
         program: program(script),
         outside: process.map(|process| Outside { process, files }),
+        sends: script.sends,
     }
 }
 
@@ -196,6 +200,7 @@ pub(crate) fn fault(failure: &ScriptFailure) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use runner_config::plan::CodeNeeds;
     use runner_sandbox::abi::{FailureKind, Position};
 
     use super::*;
@@ -221,6 +226,7 @@ mod tests {
                 text: text.to_owned(),
             },
             process: None,
+            sends: false,
         };
         assert_eq!(program(&script("output")).form, Form::Expression);
         // As promptfoo has it: of a transform every line counts.
@@ -234,7 +240,12 @@ mod tests {
             path: path.to_owned(),
             source: format!("// {path}"),
         };
-        let files = CodeFiles::new("/x/a.js".into(), file("a.js"), vec![file("lib/b.js")], None);
+        let files = CodeFiles::new(
+            "/x/a.js".into(),
+            file("a.js"),
+            vec![file("lib/b.js")],
+            CodeNeeds::default(),
+        );
         let files = Arc::new(files);
         let script = Script {
             language: "javascript".to_owned(),
@@ -244,6 +255,7 @@ mod tests {
                 entry: Some("f".to_owned()),
             },
             process: None,
+            sends: false,
         };
         let program = program(&script);
         assert_eq!(program.form, Form::File);

@@ -48,9 +48,14 @@ pub(super) fn shown(
 
 /// Where its code runs: in the sandbox, or by which command, and why.
 fn code(plan: &runner_config::plan::Plan) -> Value {
-    let places = plan.code_places.iter().map(
-        |place| json!({ "code": place.code, "command": place.command, "reason": place.reason }),
-    );
+    let places = plan.code_places.iter().map(|place| {
+        let mut shown =
+            json!({ "code": place.code, "command": place.command, "reason": place.reason });
+        if !place.reaches.is_empty() {
+            shown["reaches"] = json!(place.reaches);
+        }
+        shown
+    });
     let commands = plan
         .processes
         .iter()

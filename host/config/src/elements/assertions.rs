@@ -9,12 +9,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::assertion_text::PROMPTFOO_TYPES;
-use super::code::{self, CodePurpose};
+use super::code::{self, CodePurpose, Runs};
 use super::judges::JudgeBook;
 use super::programs::program;
 use super::reading::Reading;
 use crate::catalog::Catalog;
-use crate::model::{Position, Process, TrustRequest, TrustSubject, WEBHOOK};
+use crate::model::{Position, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, MAX_WEIGHT_OF_DATA, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, without_scheme};
@@ -188,7 +188,7 @@ impl<'a> AssertionReader<'a> {
         entry.report_unknown(findings, &KNOWN);
         let (name, inverse) = self.kind(&kind.want_text(findings)?, &kind)?;
         let value = entry.get("value");
-        let process = self.check_code(&name, value.as_ref(), entry);
+        let Runs { process, sends } = self.check_code(&name, value.as_ref(), entry);
         let code = |entry: &Entry<'_>, usage| {
             let script = code::read(entry, self.reading)?;
             Some(code::meant(script, usage))
@@ -212,6 +212,7 @@ impl<'a> AssertionReader<'a> {
             value: loaded,
             script,
             process,
+            sends,
             transform: entry
                 .get("transform")
                 .and_then(|it| code(&it, CodePurpose::Transform)),
@@ -253,14 +254,9 @@ impl<'a> AssertionReader<'a> {
 
     /// An assertion in a language has its code as a text, or a file of it. What runs a text outside the
     /// sandbox.
-    fn check_code(
-        &self,
-        kind: &str,
-        value: Option<&Entry<'_>>,
-        entry: &Entry<'_>,
-    ) -> Option<Arc<Process>> {
+    fn check_code(&self, kind: &str, value: Option<&Entry<'_>>, entry: &Entry<'_>) -> Runs {
         if !self.reading.catalog.script_languages.contains_key(kind) {
-            return None;
+            return Runs::default();
         }
         let help = "value: an expression, the lines of a function, or file://path";
         let findings = self.reading.findings;
@@ -279,7 +275,7 @@ impl<'a> AssertionReader<'a> {
                 }
             }
         }
-        None
+        Runs::default()
     }
 
     fn judges(&self, entry: &Entry<'_>) -> Judges {

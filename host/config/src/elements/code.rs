@@ -16,7 +16,9 @@ use super::process::{self, ProgramSource, Settings};
 use super::programs::program;
 use super::reading::{Reading, Runtime};
 use super::scan::{self, JAVASCRIPT, VariableNames};
-use crate::model::{Code, Position, Process, Script, TextOrigin, TrustRequest, TrustSubject};
+use crate::model::{
+    Code, CodeNeeds, Position, Process, Script, TextOrigin, TrustRequest, TrustSubject,
+};
 use crate::read::entry::Entry;
 use crate::read::files::{names_file, real};
 use crate::template::is_plain;
@@ -55,7 +57,7 @@ pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script
         return None;
     }
     let at = entry.at();
-    let process = inline(JAVASCRIPT, &text, (entry.origin, &at), reading);
+    let Runs { process, sends } = inline(JAVASCRIPT, &text, (entry.origin, &at), reading);
     let written = Inline {
         language: JAVASCRIPT.to_owned(),
         text: text.clone(),
@@ -68,77 +70,115 @@ pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script
         key: at.key,
         code: Code::Inline { text },
         process,
+        sends,
     }))
 }
 
-/// An assertion's text of code, and what runs it outside the sandbox, if the sandbox can't.
+/// Where code runs.
+#[derive(Debug, Default)]
+pub(crate) struct Runs {
+    /// What runs it outside the sandbox, if the sandbox can't.
+    pub(crate) process: Option<Arc<Process>>,
+    /// Whether it may send requests from the sandbox.
+    pub(crate) sends: bool,
+}
+
+/// Where an assertion's text of code runs.
 pub(crate) fn graded(
     language: &str,
     text: &str,
     (origin, at): (&TextOrigin, &Position),
     reading: Reading<'_>,
-) -> Option<Arc<Process>> {
-    let process = inline(language, text, (origin, at), reading);
+) -> Runs {
+    let runs = inline(language, text, (origin, at), reading);
     // Templates of it are filled in before it runs.
     if is_plain(text) {
         let text = Inline {
             language: language.to_owned(),
             text: text.to_owned(),
             form: GRADED,
-            is_outside: process.is_some(),
+            is_outside: runs.process.is_some(),
         };
         reading.code.syntax.text(text, at);
     }
-    process
+    runs
 }
 
-/// What runs a text of code outside the sandbox, if the sandbox can't. Rows of data bring no such
-/// text, whatever vouches for them, and hooks make none: theirs stays in the sandbox.
+/// Where a text of code runs. Rows of data bring none that leaves the sandbox or sends from it, whatever
+/// vouches for them, and hooks make none. What templates of a text are filled with sends nothing, either.
 fn inline(
     language: &str,
     text: &str,
     (origin, at): (&TextOrigin, &Position),
     reading: Reading<'_>,
-) -> Option<Arc<Process>> {
+) -> Runs {
     let settings = Settings::default();
+    let reaches = reaches(language, origin, reading);
+    let reaches = if is_plain(text) { reaches } else { &[] };
     let needs = || scan::of((language, false), text, &|_| false);
-    let reason = outside(reading.runtime, (at, reading), needs);
+    let (reason, sends) = outside(reading.runtime, (at, reading), needs, reaches);
     let engine = process::engine(language, &settings, reading);
     let code = format!("inline {language}");
     let Some((engine, reason)) = engine.zip(reason).filter(|_| origin.may_bring_programs()) else {
         reading.code.note(language);
-        reading.code.place(code, None);
-        return None;
+        let reaches = if sends { reaches } else { &[] };
+        reading.code.place(code, None, reaches);
+        return Runs {
+            process: None,
+            sends,
+        };
     };
     let named = (origin, at);
     let variables = VariableNames::of(text);
     let brought = ProgramSource::code(engine, &variables);
     let process = process::program(brought, &settings, named, reading);
-    reading.code.place(code, Some((&process, reason)));
-    Some(process)
+    reading.code.place(code, Some((&process, reason)), &[]);
+    Runs {
+        process: Some(process),
+        sends: false,
+    }
 }
 
-/// Why code runs outside the sandbox: because its owner says so, or by what it needs. Where the owner keeps
-/// it inside, what it will lack there is told.
+/// The hosts to which code that somebody wrote may send requests from the sandbox.
+fn reaches<'a>(language: &str, origin: &TextOrigin, reading: Reading<'a>) -> &'a [String] {
+    if origin.may_bring_programs() {
+        reading.reaches(language)
+    } else {
+        &[]
+    }
+}
+
+/// Why code runs outside the sandbox: because its owner says so, or by what it needs beyond the hosts that
+/// it `reaches`. Where the owner keeps it inside, what it will lack there is told. The second part is
+/// whether it sends requests from inside.
 fn outside(
     runtime: Option<Runtime>,
     (at, reading): (&Position, Reading<'_>),
-    needs: impl FnOnce() -> Option<String>,
-) -> Option<String> {
-    match runtime {
-        Some(Runtime::Sandbox) => {
-            if let Some(need) = needs() {
-                let message = format!("the code {need}, which the sandbox doesn't have");
-                let help = "without `runtime: sandbox` it runs on your machine, once you agree";
-                reading
-                    .findings
-                    .warn(at.clone(), message, Some(help.to_owned()));
-            }
-            None
-        }
-        Some(Runtime::Process) => Some("runtime: process".to_owned()),
-        None => needs(),
+    needs: impl FnOnce() -> CodeNeeds,
+    reaches: &[String],
+) -> (Option<String>, bool) {
+    if runtime == Some(Runtime::Process) {
+        return (Some("runtime: process".to_owned()), false);
     }
+    let CodeNeeds {
+        first,
+        beyond_requests,
+        sends,
+    } = needs();
+    let is_granted = !reaches.is_empty();
+    let lacks = if is_granted { beyond_requests } else { first };
+    if runtime.is_none() {
+        let sends = is_granted && sends && lacks.is_none();
+        return (lacks, sends);
+    }
+    if let Some(need) = lacks {
+        let message = format!("the code {need}, which the sandbox doesn't have");
+        let help = "without `runtime: sandbox` it runs on your machine, once you agree";
+        reading
+            .findings
+            .warn(at.clone(), message, Some(help.to_owned()));
+    }
+    (None, is_granted && sends)
 }
 
 /// The script that `file://path[:function]` names, or a bare path, or `package:name:export`.
@@ -186,7 +226,8 @@ pub(crate) fn file_with(
         Gathering::new(reading, language, &extensions, origin, is_outside).all(&shown, at)
     })?;
     let files = &found.files;
-    let reason = outside(runs, (at, reading), || files.needs.clone());
+    let reaches = reaches(language, origin, reading);
+    let (reason, sends) = outside(runs, (at, reading), || files.needs.clone(), reaches);
     let engine = process::engine(language, settings, reading);
     let process = engine.zip(reason).map(|(engine, reason)| {
         let brought = ProgramSource {
@@ -208,7 +249,11 @@ pub(crate) fn file_with(
     {
         reading.code.note(language);
     }
-    reading.code.place(shown.display().to_string(), runs);
+    let sends = sends && process.is_none();
+    let reaches = if sends { reaches } else { &[] };
+    reading
+        .code
+        .place(shown.display().to_string(), runs, reaches);
     Some(Arc::new(Script {
         language: language.to_owned(),
         key: at.key.clone(),
@@ -217,6 +262,7 @@ pub(crate) fn file_with(
             entry,
         },
         process: process.map(|(process, _)| process),
+        sends,
     }))
 }
 

@@ -85,7 +85,7 @@ fn one(entry: &Entry<'_>, document: &Document<'_>) -> Option<DerivedMetric> {
             &text,
             &value.at(),
             value.origin,
-            document.reading,
+            document.reading.without_requests(),
         )?)
     } else {
         match Formula::new(&text) {

@@ -53,7 +53,7 @@ fn one(
             .error_help(at.clone(), message, HELP);
         return None;
     }
-    let script = code::file(text, at, origin, document.reading)?;
+    let script = code::file(text, at, origin, document.reading.without_requests())?;
     let named = match &script.code {
         crate::model::Code::File { entry, .. } => entry.as_deref(),
         crate::model::Code::Inline { .. } => None,

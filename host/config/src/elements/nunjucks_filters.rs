@@ -47,7 +47,7 @@ pub(crate) fn read(documents: &[Document<'_>]) -> FilterScripts {
                 findings.error_help(named.at(), message, "give it another name");
                 continue;
             }
-            let script = code::file(&text, &named.at(), named.origin, *reading);
+            let script = code::file(&text, &named.at(), named.origin, reading.without_requests());
             filters.extend(script.map(|script| (name.to_owned(), script)));
         }
     }

@@ -10,6 +10,7 @@ use super::budget;
 use super::judges::JudgeBook;
 use super::provider_config::places_in;
 use super::reading::Document;
+use super::scan::{JAVASCRIPT, PYTHON};
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
 use crate::plan::{HUMAN, JudgeId, MAX_SCORE, Places};
 use crate::read::entry::Entry;
@@ -57,6 +58,16 @@ pub(crate) fn add(plugins: &mut Vec<PluginEntry>, more: Vec<PluginEntry>) {
     let aliases: HashSet<&str> = more.iter().map(|plugin| plugin.alias.as_str()).collect();
     plugins.retain(|known| !aliases.contains(known.alias.as_str()));
     plugins.extend(more);
+}
+
+/// The hosts that are granted to the config's own code, by its language: to the component that runs it.
+pub(crate) fn granted_code(plugins: &[PluginEntry]) -> BTreeMap<String, Vec<String>> {
+    let runs_code = |entry: &&PluginEntry| {
+        entry.source.as_os_str().is_empty() && [JAVASCRIPT, PYTHON].contains(&&*entry.alias)
+    };
+    let granted = plugins.iter().filter(runs_code);
+    let granted = granted.map(|it| (it.alias.clone(), it.permissions.hosts.clone()));
+    granted.collect()
 }
 
 /// What the names by which plugins ask models stand for (`permissions.llm`), by the plugin's alias and that name.
@@ -248,8 +259,8 @@ fn is_sha256(digest: &str) -> bool {
     digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// An entry without `source`: it grants hosts to a component that comes with the program, and
-/// nothing else. Whether there is one is known when components are loaded.
+/// An entry without `source`: it grants hosts to a component that comes with the program, to one that
+/// runs code credentials, too, and nothing else. Whether there is one is known when components are loaded.
 fn bundled(
     alias: &str,
     entry: &Entry<'_>,
@@ -270,8 +281,12 @@ fn bundled(
         return None;
     }
     let more = more.contains(&true) || *wasi_http;
-    if !credentials.is_empty() || !llm.is_empty() || more {
-        let message = "has no `source`, and a plugin that comes with the program can be given `permissions.hosts` and nothing else";
+    let runs_code = [JAVASCRIPT, PYTHON].contains(&alias);
+    if (!credentials.is_empty() && !runs_code) || !llm.is_empty() || more {
+        let more = if runs_code { " and `credentials`" } else { "" };
+        let message = format!(
+            "has no `source`, and a plugin that comes with the program can be given `permissions.hosts`{more} and nothing else"
+        );
         findings.error_help(entry.at(), message, help);
         return None;
     }

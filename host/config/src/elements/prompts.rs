@@ -291,6 +291,7 @@ impl<'a> PromptReader<'a> {
             key: at.key.clone(),
             code: Code::Inline { text: line },
             process: Some(process),
+            sends: false,
         }))
     }
 

@@ -200,6 +200,7 @@ fn check(correct: &[String], at: Position) -> Assertion {
         value: Some(value),
         script: None,
         process: None,
+        sends: false,
         transform: None,
         context_transform: None,
         threshold: None,

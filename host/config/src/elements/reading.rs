@@ -39,11 +39,28 @@ pub(crate) struct Reading<'a> {
     pub(crate) process: &'a BTreeMap<String, String>,
     /// Where the config's code is to run, if it says so.
     pub(crate) runtime: Option<Runtime>,
+    /// The hosts to which code may send requests from the sandbox, by its language; `None`: this code sends none.
+    pub(crate) granted: Option<&'a BTreeMap<String, Vec<String>>>,
     /// Whether this is not the first config of the run, whose folder `--var` is relative to.
     pub(crate) is_further: bool,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    /// The hosts to which code of this language may send requests from the sandbox.
+    pub(crate) fn reaches(&self, language: &str) -> &'a [String] {
+        let granted = self.granted.and_then(|granted| granted.get(language));
+        granted.map_or(&[], Vec::as_slice)
+    }
+
+    /// For code that sends nothing from the sandbox: it runs before there is a run, or for texts that are
+    /// not the config's.
+    pub(crate) fn without_requests(self) -> Self {
+        Self {
+            granted: None,
+            ..self
+        }
+    }
+
     /// What the file holds that a value names: YAML and JSON by their value, anything else by its text
     /// without the white space around it.
     pub(crate) fn content(&self, shown: &Path, named: &Entry<'_>) -> Option<Value> {

@@ -68,6 +68,7 @@ pub(super) fn tree(
         config: path,
         process: &request.env,
         runtime: None,
+        granted: None,
         is_further: false,
     };
     let node = made(path, &at, reading);

@@ -16,8 +16,8 @@ pub struct CodeFiles {
     pub main: CodeFile,
     /// What it imports, without itself, in the order found.
     pub modules: Vec<CodeFile>,
-    /// What of them the sandbox can't give, as the end of a sentence: `imports numpy`.
-    pub needs: Option<String>,
+    /// What of them the sandbox can't give.
+    pub needs: CodeNeeds,
     /// sha256 (hex) of all of them. Thousands of scripts of one config may be one file, and each
     /// case is known by what they do.
     digest: String,
@@ -64,12 +64,7 @@ impl CodeFiles {
     }
 
     /// A file, and what it imports.
-    pub fn new(
-        path: PathBuf,
-        main: CodeFile,
-        modules: Vec<CodeFile>,
-        needs: Option<String>,
-    ) -> Self {
+    pub fn new(path: PathBuf, main: CodeFile, modules: Vec<CodeFile>, needs: CodeNeeds) -> Self {
         let mut digest = Sha256::new();
         for file in [&main].into_iter().chain(&modules) {
             for text in [&file.path, &file.source] {
@@ -83,6 +78,37 @@ impl CodeFiles {
             modules,
             needs,
             digest: HEXLOWER.encode(&digest.finalize()),
+        }
+    }
+}
+
+/// What code wants that the sandbox does not give unasked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CodeNeeds {
+    /// The first of it, as the end of a sentence: `imports numpy`.
+    pub first: Option<String>,
+    /// The first of it that no grant of the config gives in the sandbox, either.
+    pub beyond_requests: Option<String>,
+    /// Whether it may send requests, which a grant gives.
+    pub sends: bool,
+}
+
+impl CodeNeeds {
+    /// Of code that is never run in the sandbox.
+    pub(crate) fn outside(reason: &str) -> Self {
+        Self {
+            first: Some(reason.to_owned()),
+            beyond_requests: Some(reason.to_owned()),
+            sends: false,
+        }
+    }
+
+    /// Those of this code and of more.
+    pub(crate) fn and(self, more: Self) -> Self {
+        Self {
+            first: self.first.or(more.first),
+            beyond_requests: self.beyond_requests.or(more.beyond_requests),
+            sends: self.sends || more.sends,
         }
     }
 }
@@ -107,7 +133,12 @@ mod tests {
             source: String::new(),
         };
         let modules = vec![file("lib/a.ts")];
-        let files = CodeFiles::new("/x/src/b/main.ts".into(), file("b/main.ts"), modules, None);
+        let files = CodeFiles::new(
+            "/x/src/b/main.ts".into(),
+            file("b/main.ts"),
+            modules,
+            CodeNeeds::default(),
+        );
         assert_eq!(files.place("lib/a.ts"), PathBuf::from("/x/src/lib/a.ts"));
         assert_eq!(files.place("b/main.ts"), files.path);
     }

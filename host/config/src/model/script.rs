@@ -24,6 +24,8 @@ pub struct Script {
     pub code: Code,
     /// What runs it outside the sandbox; `None`: it runs in the sandbox.
     pub process: Option<Arc<Process>>,
+    /// Whether it may send requests from the sandbox, as the config grants to code of its language.
+    pub sends: bool,
 }
 
 /// What of a script is run.
@@ -52,6 +54,8 @@ pub struct CodePlace {
     pub code: String,
     /// Why it does not run in the sandbox: `imports numpy`.
     pub reason: Option<String>,
+    /// The hosts to which it may send requests from the sandbox, as the config grants them.
+    pub reaches: Vec<String>,
 }
 
 /// Code of a provider's `config`.
@@ -90,6 +94,7 @@ impl Script {
             // What a command is hangs on the files that it names; an interpreter has no digest.
             content.extend((!process.digest.is_empty()).then(|| json!(process.digest)));
         }
+        content.extend(self.sends.then(|| json!({ "sends": true })));
         Value::Array(content)
     }
 

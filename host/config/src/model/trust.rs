@@ -237,6 +237,13 @@ pub enum TrustSubject {
         /// The origin, as granted.
         origin: String,
     },
+    /// Letting code of the config send requests from the sandbox.
+    Requests {
+        /// The language of the code.
+        code: String,
+        /// The origin, as granted; it may be a pattern.
+        to: String,
+    },
     /// Believing that a server is who it says, though no authority of the system's does.
     Certificates {
         /// The origin, as granted.

@@ -112,6 +112,8 @@ pub struct Assertion {
     pub script: Option<Arc<Script>>,
     /// What runs its value outside the sandbox, where that is code; `None`: the sandbox does.
     pub process: Option<Arc<Process>>,
+    /// Whether its value is code that may send requests from the sandbox.
+    pub sends: bool,
     /// `transform`: makes another output for this assertion.
     pub transform: Option<Arc<Script>>,
     /// `contextTransform`: makes the context that the grader reads.

@@ -247,6 +247,9 @@ fn patch(
             ("value", _) if assertion.process.is_some() => {
                 return Err("code outside the sandbox can't be changed here".to_owned());
             }
+            ("value", _) if assertion.sends => {
+                return Err("code that may send requests can't be changed here".to_owned());
+            }
             ("value", _) if of_data && assertion.kind == WEBHOOK => {
                 return Err("where a `webhook` goes is not for the words of data to say".to_owned());
             }

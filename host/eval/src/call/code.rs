@@ -6,9 +6,10 @@ use runner_config::plan::Script;
 use runner_sandbox::abi::{self, Argument, CallContext, Program};
 use serde_json::Value;
 
-use super::CallScope;
 use super::code_host::CodeHost;
+use super::requests::SentBy;
 use super::shown;
+use super::{CallScope, Counts};
 use crate::failure::CallFailure;
 use crate::plugins::Interpreter;
 use crate::script::{CodeResult, Fault, Runnable, failure, fault, runnable};
@@ -24,9 +25,30 @@ impl CallScope {
         arguments: &[Argument],
         identity: &CallContext,
     ) -> Result<CodeResult, CallFailure> {
+        let sent_by = SentBy {
+            scheduling: None,
+            reservation: None,
+            counts: &Counts::default(),
+        };
+        self.run_code_for(runnable, arguments, identity, sent_by)
+            .await
+    }
+
+    /// Runs code whose requests are somebody's.
+    ///
+    /// # Panics
+    /// As [`Self::run_code`].
+    pub(super) async fn run_code_for(
+        &self,
+        runnable: Runnable,
+        arguments: &[Argument],
+        identity: &CallContext,
+        sent_by: SentBy<'_>,
+    ) -> Result<CodeResult, CallFailure> {
         let Runnable {
             mut program,
             outside,
+            sends,
         } = runnable;
         if let Some(outside) = outside {
             let called = self.run_outside(&outside, &program, arguments);
@@ -37,8 +59,17 @@ impl CallScope {
             .get(&program.language)
             .expect("the plan has only languages that exist");
         program.clock_ms = Some(self.context.started_at_ms);
+        if sends {
+            let run = self.run_sending(interpreter, &program, arguments, (sent_by, identity));
+            return Box::pin(run).await;
+        }
+        let host = CodeHost {
+            scope: self.clone(),
+            plugin: interpreter.plugin.clone(),
+            kept: None,
+        };
         let outcome = self
-            .interpret(interpreter, &program, arguments, identity)
+            .interpret(interpreter, Arc::new(host), &program, arguments, identity)
             .await?;
         Ok(outcome.map_err(|failure| fault(&failure)))
     }
@@ -55,18 +86,15 @@ impl CallScope {
     }
 
     /// Runs code of the config. It asks for nothing, so nobody pays.
-    async fn interpret(
+    pub(super) async fn interpret(
         &self,
         interpreter: &Interpreter,
+        host: Arc<CodeHost>,
         program: &Program,
         arguments: &[Argument],
         context: &CallContext,
     ) -> Result<Result<Option<Value>, abi::ScriptFailure>, CallFailure> {
-        let host = CodeHost {
-            scope: self.clone(),
-            plugin: interpreter.plugin.clone(),
-        };
-        let call = self.call(Arc::new(host), interpreter.limits);
+        let call = self.call(host, interpreter.limits);
         let component = &interpreter.plugin.component;
         let _turn = {
             let _clock = self.clock.pause();

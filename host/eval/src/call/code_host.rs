@@ -1,8 +1,8 @@
 //! The host as the code of a config sees it, through its interpreter: it takes memory, and what it
-//! prints goes to the log. It can ask for nothing.
+//! prints goes to the log. It can ask for nothing, also where it may send requests (`requests`).
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use runner_sandbox::{Host, abi};
@@ -17,6 +17,8 @@ use crate::record::LogRecord;
 pub(super) struct CodeHost {
     pub(super) scope: CallScope,
     pub(super) plugin: Arc<LoadedPlugin>,
+    /// What is printed by code that may be run again; of other code it is told at once.
+    pub(super) kept: Option<Mutex<Vec<abi::LogLine>>>,
 }
 
 #[async_trait]
@@ -36,7 +38,13 @@ impl Host for CodeHost {
     }
 
     fn log(&self, line: abi::LogLine) {
-        self.scope.log(&self.plugin, line);
+        match &self.kept {
+            Some(kept) => {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push(line);
+            }
+            None => self.scope.log(&self.plugin, line),
+        }
     }
 }
 

@@ -79,6 +79,20 @@ impl Counts {
         count(&self.past_latency_us, spent.past_latency.as_micros() as u64);
     }
 
+    /// Adds what a part of the call did.
+    pub(super) fn include(&self, part: &Self) {
+        let sums = [
+            (&self.answered, &part.answered),
+            (&self.attempts, &part.attempts),
+            (&self.sent, &part.sent),
+            (&self.waited_us, &part.waited_us),
+            (&self.past_latency_us, &part.past_latency_us),
+        ];
+        for (sum, more) in sums {
+            sum.fetch_add(more.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
     /// Its requests were answered, and none left the machine.
     pub(super) fn is_cached(&self) -> bool {
         let none = |sum: &AtomicU64| sum.load(Ordering::Relaxed) == 0;

@@ -11,6 +11,7 @@ use runner_sandbox::abi::{
 use serde_json::{Map, Value, json};
 
 use super::program::ProgramCall;
+use super::requests::SentBy;
 use super::{CallScope, CalledFor, Counts, settle};
 use crate::answer::{Completed, believable, believable_cost, token_usage};
 use crate::failure::{CallFailure, FailureCode};
@@ -167,12 +168,19 @@ impl CallScope {
             ExecutionMode::Sandboxed(script) => {
                 let runnable = sandboxed(runnable(script), asked);
                 let arguments = asked.arguments(script.language == crate::script::PYTHON);
-                return self.run_code(runnable, &arguments, identity).await;
+                let sent_by = SentBy {
+                    scheduling: Some(&target.scheduling),
+                    reservation,
+                    counts,
+                };
+                let run = self.run_code_for(runnable, &arguments, identity, sent_by);
+                return run.await;
             }
             ExecutionMode::Outside(callee, script) => {
                 let Runnable {
                     mut program,
                     outside,
+                    ..
                 } = runnable(script);
                 let role =
                     json!({ "role": "provider", "method": asked.method, "setup": asked.setup });

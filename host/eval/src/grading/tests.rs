@@ -14,6 +14,7 @@ pub(crate) fn assertion(weight: f64) -> Assertion {
         value: None,
         script: None,
         process: None,
+        sends: false,
         transform: None,
         context_transform: None,
         threshold: None,

@@ -162,6 +162,10 @@ impl Binder<'_> {
             }
         };
         let price = price(provider, self.prices);
+        let grants_digest = match &runs {
+            ExecutionMode::Sandboxed(script) => self.provider_code(provider, script),
+            ExecutionMode::Outside(..) | ExecutionMode::Command(_) => String::new(),
+        };
         Target {
             id: provider.id.clone(),
             payers: self.budgets.of_provider(provider, None, price),
@@ -171,7 +175,7 @@ impl Binder<'_> {
                 label: provider.label.clone(),
                 config: provider.config.clone(),
             }),
-            grants_digest: String::new(),
+            grants_digest,
             scheduling: Arc::new(scheduling),
             delay: provider.delay.or(self.delay),
         }

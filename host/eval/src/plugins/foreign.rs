@@ -100,7 +100,7 @@ impl Binder<'_> {
 
     /// A credential that is granted, which may have no value, with the variables that it was made of; `at_of`
     /// says where a part of the entry stands.
-    fn granted_credential<'e>(
+    pub(super) fn granted_credential<'e>(
         &self,
         name: &str,
         grant: &CredentialGrant,

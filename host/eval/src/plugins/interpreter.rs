@@ -1,12 +1,13 @@
 //! A plugin as the interpreter of a language of configs.
 //!
-//! Code gets what is passed to it and nothing else, whatever its plugin was granted for other
-//! work. Its limits are those of an assertion, tightened or
+//! Code gets what is passed to it and nothing else; what the config grants it is sent for it
+//! (`call::requests`). Its limits are those of an assertion, tightened or
 //! widened by the plugin's entry.
 //!
 //! Code waits for nothing but the processor. So a few calls at once are enough to keep every
 //! core busy, and the others take turns: 256 of Python at once would hold two gigabytes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_sandbox::limits::ASSERTION_FUEL;
@@ -15,6 +16,7 @@ use tokio::sync::Semaphore;
 
 use super::bounds::call_limits;
 use super::bundle::UnloadedPlugin;
+use super::code_access::CodeAccess;
 use super::loaded::{LoadedPlugin, Trust};
 use super::set::PluginSet;
 
@@ -27,6 +29,8 @@ pub(crate) const FUEL_BEFORE_A_RUN: u64 = 30 * ASSERTION_FUEL;
 pub(crate) struct Interpreter {
     pub(crate) plugin: Arc<LoadedPlugin>,
     pub(crate) limits: CallLimits,
+    /// What code in its language may send; `None`: nothing.
+    pub(crate) access: Option<CodeAccess>,
     /// One permit for each call at once.
     pub(crate) turns: Semaphore,
 }
@@ -35,6 +39,7 @@ impl Interpreter {
     fn new(plugin: Arc<LoadedPlugin>) -> Self {
         Self {
             limits: call_limits(&plugin, CallLimits::assertion()),
+            access: None,
             turns: turns(),
             plugin,
         }
@@ -51,10 +56,16 @@ fn turns() -> Semaphore {
 }
 
 impl PluginSet {
-    /// Every language that a plugin runs, with its interpreter.
-    pub(crate) fn interpreters(&self) -> impl Iterator<Item = (String, Arc<Interpreter>)> {
+    /// Every language that a plugin runs, with its interpreter, which has the access of its language.
+    pub(crate) fn interpreters(
+        &self,
+        access: &BTreeMap<String, CodeAccess>,
+    ) -> impl Iterator<Item = (String, Arc<Interpreter>)> {
         self.languages.iter().map(|(language, index)| {
-            let interpreter = Interpreter::new(self.plugins[*index].clone());
+            let interpreter = Interpreter {
+                access: access.get(language).cloned(),
+                ..Interpreter::new(self.plugins[*index].clone())
+            };
             (language.clone(), Arc::new(interpreter))
         })
     }

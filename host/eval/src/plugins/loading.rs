@@ -275,8 +275,11 @@ impl Loading<'_> {
 
     /// Takes an entry that only grants something to a component of the bundle.
     fn grant(&mut self, entry: PluginEntry) {
-        let is_bundled = bundle().iter().any(|served| served.name == entry.alias);
-        if is_bundled {
+        let is_named = |served: &PluginServices| served.name == entry.alias;
+        let others = optional().into_iter().map(|option| option.served);
+        let is_there = bundle().into_iter().chain(others).any(|it| is_named(&it));
+        // What runs JavaScript is in no table.
+        if is_there || entry.alias == "javascript" {
             self.set.granted.insert(entry.alias.clone(), entry);
         } else {
             self.errors

@@ -14,7 +14,7 @@ use url::Url;
 
 use super::values::has_template;
 use crate::plugins::{
-    BindError, Binder, ByPlugin, Grader, LoadedPlugin, ProviderBackend, Target, place,
+    BindError, Binder, ByPlugin, CodeAccess, Grader, LoadedPlugin, ProviderBackend, Target, place,
 };
 use crate::private_door::JudgeAlias;
 use crate::programs::Programs;
@@ -209,6 +209,22 @@ pub(super) fn bind_graders(
     }
     errors.extend(unreachable);
     graders
+}
+
+/// What the config's code may send from the sandbox, by the languages that it is in.
+pub(super) fn code_access(
+    plan: &Plan,
+    binder: &Binder<'_>,
+    errors: &mut Vec<BindError>,
+) -> BTreeMap<String, CodeAccess> {
+    let mut access = BTreeMap::new();
+    for language in &plan.languages {
+        match binder.code_access(language) {
+            Ok(granted) => access.extend(granted.map(|it| (language.clone(), it))),
+            Err(error) => errors.push(error),
+        }
+    }
+    access
 }
 
 /// Every assertion of the plan, members of sets included; those of tests that are alike, as the

@@ -88,8 +88,9 @@ impl CodeBook {
         }
     }
 
-    /// Notes where code runs: by a process, and why, or in the sandbox.
-    pub(crate) fn place(&self, code: String, runs: Option<(&Process, String)>) {
+    /// Notes where code runs: by a process, and why, or in the sandbox, from where it may send requests to
+    /// the hosts that it `reaches`.
+    pub(crate) fn place(&self, code: String, runs: Option<(&Process, String)>, reaches: &[String]) {
         let (command, reason) = match runs {
             Some((process, reason)) => (Some(process.engine.command()), Some(reason)),
             None => (None, None),
@@ -98,6 +99,7 @@ impl CodeBook {
             command,
             code,
             reason,
+            reaches: reaches.to_vec(),
         });
     }
 

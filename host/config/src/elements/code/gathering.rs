@@ -11,7 +11,7 @@ use super::language::{ENDINGS, compiled_from};
 use crate::elements::books::Piece;
 use crate::elements::reading::Reading;
 use crate::elements::scan::{self, PYTHON, TYPED};
-use crate::model::{CodeFile, CodeFiles, Position, TextOrigin};
+use crate::model::{CodeFile, CodeFiles, CodeNeeds, Position, TextOrigin};
 use crate::read::files::{PathKind, has_extension, tidy};
 
 /// Most files of one script.
@@ -78,11 +78,13 @@ impl<'a> Gathering<'a> {
             return None;
         }
         let mut next = 0;
-        let mut needs = None;
+        let mut needs = CodeNeeds::default();
         while next < self.found.len() {
-            needs = needs.or_else(|| self.needs(next, at));
+            if needs.beyond_requests.is_none() {
+                needs = needs.and(self.needs(next, at));
+            }
             for wanted in self.imports(next, at) {
-                let is_outside = self.is_outside || needs.is_some();
+                let is_outside = self.is_outside || needs.first.is_some();
                 match self.take(wanted, at) {
                     Ok(()) => {}
                     // Outside the sandbox nobody hands it over: it reads what it wants itself.
@@ -116,10 +118,10 @@ impl<'a> Gathering<'a> {
     }
 
     /// What of a found file the sandbox can't give.
-    fn needs(&self, index: usize, at: &Position) -> Option<String> {
+    fn needs(&self, index: usize, at: &Position) -> CodeNeeds {
         let (path, source) = &self.found[index];
         if has_extension(path, &["json"]) {
-            return None;
+            return CodeNeeds::default();
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let language = (self.language, has_extension(path, &TYPED));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::scan::{JAVASCRIPT, VariableNames};
 use crate::elements::process::{self, ProgramSource, Settings};
 use crate::elements::reading::{Reading, Runtime};
-use crate::model::{Code, CodeFile, CodeFiles, Engine, Position, Script, TextOrigin};
+use crate::model::{Code, CodeFile, CodeFiles, CodeNeeds, Engine, Position, Script, TextOrigin};
 
 const PREFIX: &str = "package:";
 
@@ -49,14 +49,15 @@ pub(crate) fn package(
         source: manifest(name, origin, reading),
     };
     let reason = "is a package".to_owned();
-    let files = CodeFiles::new(PathBuf::from(&path), main, Vec::new(), Some(reason.clone()));
+    let needs = CodeNeeds::outside(&reason);
+    let files = CodeFiles::new(PathBuf::from(&path), main, Vec::new(), needs);
     // A package is handed the variables that are called after it.
     let source = format!("import '{name}'");
     let named = (origin, at);
     let variables = VariableNames::of(&source);
     let brought = ProgramSource::code(Engine::Node, &variables);
     let process = process::program(brought, settings, named, reading);
-    reading.code.place(path, Some((&process, reason)));
+    reading.code.place(path, Some((&process, reason)), &[]);
     Some(Arc::new(Script {
         language: JAVASCRIPT.to_owned(),
         key: at.key.clone(),
@@ -65,6 +66,7 @@ pub(crate) fn package(
             entry: Some(entry.to_owned()),
         },
         process: Some(process),
+        sends: false,
     }))
 }
 

@@ -390,3 +390,100 @@ fn inline_code_that_is_not_in_the_config_stays_in_the_sandbox_whatever_vouches_f
     assert!(outside(vouched, file));
     assert!(!outside("t.json", inline));
 }
+
+/// A piece of code, the command that runs it, and to how many hosts it may send requests.
+type Placed = (String, Option<String>, usize);
+
+/// What a config is refused for that grants JavaScript a host, or where its code runs.
+fn granted(config: &str) -> (String, Vec<Placed>) {
+    let grant = "plugins: { javascript: { permissions: { hosts: ['https://a.b'] } } }\n";
+    let fetches = "module.exports = (x) => fetch(x)";
+    let folder = Folder::new(&format!("{grant}{config}"))
+        .file("ask.js", fetches)
+        .file("more.js", "const fs = require('fs'); fetch(1)")
+        .file(
+            "rows.jsonl",
+            r#"{"assert": [{"type": "javascript", "value": "fetch(1)"}]}"#,
+        );
+    match folder.try_plan() {
+        Err(error) => (error.to_string(), Vec::new()),
+        Ok((plan, _)) => {
+            let places = plan.code_places.into_iter();
+            let placed = places.map(|it| (it.code, it.command, it.reaches.len()));
+            (String::new(), placed.collect())
+        }
+    }
+}
+
+#[test]
+fn code_that_sends_requests_stays_in_the_sandbox_where_they_are_granted() {
+    let one = |code: &str, command: Option<&str>, reaches: usize| {
+        vec![(code.to_owned(), command.map(str::to_owned), reaches)]
+    };
+    let node = Some("node");
+    let over = |rest: &str| format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {rest} }}]");
+    let asserted = |value: &str| over(&format!("assert: [{{ type: javascript, value: {value} }}]"));
+    let table = [
+        (
+            "prompts: [p]\nproviders: ['file://ask.js']".to_owned(),
+            one("ask.js", None, 1),
+        ),
+        (asserted("file://ask.js"), one("ask.js", None, 1)),
+        (
+            asserted("'await fetch(1)'"),
+            one("inline javascript", None, 1),
+        ),
+        (
+            over("options: { transform: 'await fetch(1)' }"),
+            one("inline javascript", None, 1),
+        ),
+        // What it wants beside requests, and whoever says `process`, decides as before.
+        (asserted("file://more.js"), one("more.js", node, 0)),
+        (
+            format!("runtime: process\n{}", asserted("file://ask.js")),
+            one("ask.js", node, 0),
+        ),
+        // Code that asks nothing has no use for the grant.
+        (asserted("'output > 1'"), one("inline javascript", None, 0)),
+        (
+            "prompts: [p]\nproviders: [echo]\ntests: file://rows.jsonl".to_owned(),
+            one("inline javascript", None, 0),
+        ),
+        (
+            "prompts: [p]\nproviders: [echo]\ntests: [{ path: rows.jsonl, trust: config }]"
+                .to_owned(),
+            one("inline javascript", None, 0),
+        ),
+        (
+            format!(
+                "nunjucksFilters: {{ f: file://ask.js }}\n{}",
+                over("vars: { n: 1 }")
+            ),
+            one("ask.js", node, 0),
+        ),
+    ];
+    for (config, expected) in table {
+        assert_eq!(granted(&config).1, expected, "{config}");
+    }
+    // What is filled in may be anybody's words, so that it is refused as without the grant.
+    let filled = granted(&asserted("'fetch(\"{{x}}\")'")).0;
+    assert!(filled.contains("can't have 'x' filled in"), "{filled}");
+}
+
+#[test]
+fn without_a_grant_code_that_sends_requests_runs_where_it_did() {
+    let grade = "tests: [{ assert: [{ type: javascript, value: 'await fetch(1)' }] }]";
+    let folder =
+        |first: &str| Folder::new(&format!("{first}prompts: [p]\nproviders: [echo]\n{grade}"));
+    let plan = folder("").plan();
+    assert_eq!(plan.code_places[0].reason.as_deref(), Some("uses fetch"));
+    assert_eq!(plan.processes.len(), 1);
+    // Nor does a grant to another language's code help.
+    let other = "plugins: { python: { permissions: { hosts: ['https://a.b'] } } }\n";
+    assert_eq!(folder(other).plan().processes.len(), 1);
+    let kept = folder("runtime: sandbox\n").warnings().join("\n");
+    assert!(
+        kept.contains("uses fetch, which the sandbox doesn't have"),
+        "{kept}"
+    );
+}

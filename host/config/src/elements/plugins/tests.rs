@@ -186,4 +186,15 @@ fn an_entry_without_a_file_grants_hosts_and_nothing_else() {
     let error = load(&Folder::new(more).request()).expect_err("too much");
     let message = error.to_string();
     assert!(message.contains("and nothing else"), "{message}");
+    // What runs code may be given keys for it, too.
+    let keys = |alias: &str| {
+        format!(
+            "plugins: {{ {alias}: {{ permissions: {{ hosts: ['https://a.b'], credentials: {{ k: {{ env: K }} }} }} }} }}"
+        )
+    };
+    let (_, entries) = plugins(&keys("python"));
+    assert_eq!(entries[0].permissions.credentials["k"].env, "K");
+    let error = load(&Folder::new(&keys("webhook")).request()).expect_err("too much");
+    let message = error.to_string();
+    assert!(message.contains("and nothing else"), "{message}");
 }

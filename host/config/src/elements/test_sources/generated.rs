@@ -49,7 +49,7 @@ impl Sources<'_, '_> {
     /// Adds the tests that the code of `text` makes.
     pub(super) fn generated(&mut self, text: &str, named: &Entry<'_>, extra: &Extra) {
         let (reading, at) = (self.reading, &named.at());
-        let Some(script) = code::file(text, at, named.origin, reading) else {
+        let Some(script) = code::file(text, at, named.origin, reading.without_requests()) else {
             return;
         };
         let script = code::meant(script, code::CodePurpose::Tests);

@@ -28,6 +28,10 @@ fn what_is_remembered_reads_back_as_it_was() {
             name: "X".to_owned(),
             to: "https://a.example".to_owned(),
         },
+        TrustSubject::Requests {
+            code: "javascript".to_owned(),
+            to: "https://*.a.example".to_owned(),
+        },
     ];
     for subject in subjects {
         let text = serde_json::to_string(&subject).expect("plain data");

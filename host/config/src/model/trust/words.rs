@@ -142,6 +142,14 @@ impl fmt::Display for TrustSubject {
                 let network = network(origin).unwrap_or(OWN);
                 write!(f, "connect to {}{network}", named(origin))
             }
+            Self::Requests { code, to } => {
+                let (code, network) = (named(code), network(to).unwrap_or_default());
+                let to = named(to);
+                write!(
+                    f,
+                    "let its own code in {code} send requests to {to}{network}"
+                )
+            }
             Self::Certificates { to, sha256 } => certificates(f, to, sha256.is_some()),
             Self::Component {
                 alias,

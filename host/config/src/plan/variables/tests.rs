@@ -145,6 +145,7 @@ fn a_variable_that_is_what_it_says_is_neither_filled_in_nor_a_template_of_others
         let script = Arc::new(Script {
             language: "javascript".to_owned(),
             process: None,
+            sends: false,
             key: String::new(),
             code: Code::Inline {
                 text: "1".to_owned(),

@@ -14,6 +14,7 @@ fn results(names: &[&str]) -> Arc<Results> {
     let script = Arc::new(Script {
         language: "x".to_owned(),
         process: None,
+        sends: false,
         key: String::new(),
         code: Code::Inline {
             text: String::new(),

@@ -128,6 +128,7 @@ fn a_text_of_the_config_is_a_program_in_its_own_form() {
             text: "json => json.a".to_owned(),
         },
         process: None,
+        sends: false,
     };
     let program = shaped(&script, &["json"]).program;
     assert_eq!(program.form, Form::Expression);

@@ -56,6 +56,28 @@ fn docs() -> String {
     format!("[{}]", rows.join(", "))
 }
 
+/// What a folder for a plugin has of the SDK of its language: set, folder below `plugin-sdk`, and what of that.
+const SDKS: [(&str, &str, &[&str]); 3] = [
+    ("sdk", "", &["src", "wit", "README.md"]),
+    (
+        "js-sdk",
+        "js",
+        &[
+            "contract.d.ts",
+            "index.d.ts",
+            "index.js",
+            "llm.d.ts",
+            "llm.js",
+            "package.json",
+            "README.md",
+            "src",
+            "testing.d.ts",
+            "testing.js",
+        ],
+    ),
+    ("python-sdk", "python", &["runner_plugin"]),
+];
+
 /// A list of the files that folders for plugins are made of, as Rust: set, path and text. The SDK and the
 /// contract are sets, too, since nobody has to fetch them.
 fn templates() -> String {
@@ -67,17 +89,28 @@ fn templates() -> String {
         below(&set, &set, &name, &mut files);
     }
     let sdk = here.join("../../plugin-sdk");
-    for part in ["src", "wit"] {
-        below(&sdk, &sdk.join(part), "sdk", &mut files);
+    for (set, folder, parts) in SDKS {
+        let folder = sdk.join(folder);
+        for part in parts {
+            let path = folder.join(part);
+            if path.is_file() {
+                files.push((set.to_owned(), (*part).to_owned(), path));
+            } else {
+                below(&folder, &path, set, &mut files);
+            }
+        }
     }
-    files.push((
-        "sdk".to_owned(),
-        "README.md".to_owned(),
-        sdk.join("README.md"),
-    ));
     let contract = here.join("../../wit/v0_1");
-    let wit = "plugin.wit";
-    files.push(("wit".to_owned(), wit.to_owned(), contract.join(wit)));
+    for (set, path, file) in [
+        ("wit", "plugin.wit", contract.join("plugin.wit")),
+        (
+            "python-sdk",
+            "runner_plugin/README.md",
+            sdk.join("python/README.md"),
+        ),
+    ] {
+        files.push((set.to_owned(), path.to_owned(), file));
+    }
     files.sort();
     for folder in [here.join("templates"), sdk, contract] {
         println!("cargo::rerun-if-changed={}", folder.display());
@@ -96,7 +129,9 @@ fn templates() -> String {
 fn below(root: &Path, folder: &Path, set: &str, files: &mut Vec<(String, String, PathBuf)>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        if path.is_dir() {
+        if path.ends_with("__pycache__") {
+            // Python leaves it beside what it runs.
+        } else if path.is_dir() {
             below(root, &path, set, files);
         } else if let Ok(from_root) = path.strip_prefix(root) {
             let name = from_root.to_string_lossy().replace('\\', "/");

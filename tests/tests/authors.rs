@@ -1,5 +1,7 @@
 //! What a plugin's author does: begins one, tests it, asks it once.
 
+mod contract;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -72,26 +74,47 @@ fn a_folder_in_rust_is_what_the_tests_build_and_its_fixtures_hold() {
     }
 }
 
-/// The tests of the folders in other languages need nothing but the language.
+/// What `npm install` does of the folder's own SDK.
+fn link_sdk(folder: &Path) {
+    std::fs::create_dir_all(folder.join("node_modules")).expect("made");
+    std::os::unix::fs::symlink("../sdk", folder.join("node_modules/runner-plugin"))
+        .expect("linked");
+}
+
+/// The tests of the SDKs for other languages, and those in the folders that have them, need nothing but the language.
 #[test]
-fn the_native_tests_of_folders_in_other_languages_pass() {
-    for (lang, program, arguments) in [
-        ("js", "node", ["--test"].as_slice()),
-        ("python", "python3", &["-m", "unittest"]),
-    ] {
-        for kind in ["assertion", "provider"] {
-            let run = Run::new();
-            new(&run, "mine", lang, kind).expect_code(0);
-            let folder = run.project().join("mine");
-            let done = Command::new(program)
-                .args(arguments)
-                .current_dir(folder)
-                .output();
-            let done = done.unwrap_or_else(|error| panic!("{program}: {error}"));
-            let said =
-                String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
-            assert!(done.status.success(), "{lang} {kind}: {said}");
+fn the_native_tests_of_other_languages_pass() {
+    let run = Run::new();
+    let sdks = workspace_root().join("plugin-sdk");
+    let mut folders = vec![
+        ("js", sdks.join("js"), vec!["--test"]),
+        (
+            "python",
+            sdks.join("python"),
+            vec!["-m", "unittest", "discover", "-s", "tests", "-t", "."],
+        ),
+    ];
+    for kind in ["assertion", "provider"] {
+        for (lang, arguments) in [("js", vec!["--test"]), ("python", vec!["-m", "unittest"])] {
+            let name = format!("mine-{lang}-{kind}");
+            new(&run, &name, lang, kind).expect_code(0);
+            let folder = run.project().join(name);
+            if lang == "js" {
+                link_sdk(&folder);
+            }
+            folders.push((lang, folder, arguments));
         }
+    }
+    for (lang, folder, arguments) in folders {
+        let program = if lang == "js" { "node" } else { "python3" };
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&folder);
+        // The sources stay as they are.
+        command.env("PYTHONDONTWRITEBYTECODE", "1");
+        let done = command.output();
+        let done = done.unwrap_or_else(|error| panic!("{program}: {error}"));
+        let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{}: {said}", folder.display());
     }
 }
 

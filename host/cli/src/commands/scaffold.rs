@@ -88,13 +88,12 @@ impl OwnWords {
     fn of(name: &str, language: Language, kind: PluginKind) -> Self {
         let env = format!("{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"));
         let krate = name.replace('-', "_");
-        let (file, world, what) = match kind {
+        let (world, what) = match kind {
             PluginKind::Assertion => (
-                "grade",
                 "assertion-plugin",
                 "a grader that says whether an answer is short.",
             ),
-            PluginKind::Provider => ("ask", "provider-plugin", "a provider that asks a server."),
+            PluginKind::Provider => ("provider-plugin", "a provider that asks a server."),
         };
         let built = match language {
             Language::Rust => format!("target/wasm32-wasip2/release/{krate}.wasm"),
@@ -126,7 +125,6 @@ impl OwnWords {
             ("@CRATE@", krate),
             ("@ENV@", env),
             ("@VERSION@", env!("CARGO_PKG_VERSION").to_owned()),
-            ("@FILE@", file.to_owned()),
             ("@WORLD@", world.to_owned()),
             ("@WHAT@", what.to_owned()),
             ("@CALL@", call),
@@ -151,10 +149,10 @@ fn camel(name: &str) -> String {
 
 /// The files of a plugin, with their paths in its folder.
 fn files(language: Language, kind: PluginKind) -> impl Iterator<Item = (PathBuf, &'static str)> {
-    let (language, brings) = match language {
-        Language::Rust => ("rust", ("sdk", "sdk")),
-        Language::Js => ("js", ("wit", "wit")),
-        Language::Python => ("python", ("wit", "wit")),
+    let (language, brings): (_, &[(&str, &str)]) = match language {
+        Language::Rust => ("rust", &[("sdk", "sdk")]),
+        Language::Js => ("js", &[("wit", "wit"), ("js-sdk", "sdk")]),
+        Language::Python => ("python", &[("wit", "wit"), ("python-sdk", "")]),
     };
     let kind = match kind {
         PluginKind::Assertion => "assertion",
@@ -164,10 +162,9 @@ fn files(language: Language, kind: PluginKind) -> impl Iterator<Item = (PathBuf,
     TEMPLATES.iter().filter_map(move |(set, path, text)| {
         let folder = if *set == language || *set == kind || *set == both {
             Path::new("")
-        } else if *set == brings.0 {
-            Path::new(brings.1)
         } else {
-            return None;
+            let (_, folder) = brings.iter().find(|(brought, _)| brought == set)?;
+            Path::new(*folder)
         };
         let path = path.strip_suffix(".in").unwrap_or(path);
         Some((folder.join(path.replace("dot-", ".")), *text))

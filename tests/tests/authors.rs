@@ -1,6 +1,8 @@
 //! What a plugin's author does: begins one, tests it, asks it once.
 
 mod contract;
+mod pages;
+mod toolchains;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -351,66 +353,4 @@ fn the_programs_own_plugins_are_listed() {
     ] {
         assert!(told.contains(paragraph), "{told}");
     }
-}
-
-/// Each command of the page that needs no internet is run, in order; what it says stands there.
-#[test]
-fn the_page_for_authors_shows_what_happens() {
-    let page = std::fs::read_to_string(workspace_root().join("docs/writing-plugins.md"));
-    let page = page.expect("the page is there");
-    let run = Run::new().env("ASKER_API_KEY", "asker-secret-value");
-    let mut folder = run.project().to_owned();
-    let mut ran = 0;
-    for block in page.split("```console\n").skip(1) {
-        let (block, _) = block.split_once("\n```").expect("a block ends");
-        let joined = block.replace("\\\n", " ");
-        let mut lines = joined.lines().peekable();
-        while let Some(line) = lines.next() {
-            let Some(command) = line.strip_prefix("$ ") else {
-                continue;
-            };
-            let command = command.split(" # ").next().unwrap_or_default().trim();
-            let shown: Vec<&str> =
-                std::iter::from_fn(|| lines.next_if(|line| !line.starts_with("$ "))).collect();
-            if let Some(name) = command.strip_prefix("cd ") {
-                folder = folder.join(name);
-            } else if command == "runner plugin build" {
-                // What that makes is built with the tests.
-                let name = folder
-                    .file_name()
-                    .expect("a folder")
-                    .to_string_lossy()
-                    .into_owned();
-                let release = folder.join("target/wasm32-wasip2/release");
-                std::fs::create_dir_all(&release).expect("made");
-                let component = guest(&format!("outside/{name}"));
-                std::fs::copy(component, release.join(format!("{name}.wasm"))).expect("copied");
-            } else if let Some(arguments) = command.strip_prefix("runner ") {
-                let words = shell_words(arguments);
-                let done = run.clone().in_folder(&folder).args(words).finish();
-                let told = done.told();
-                for line in shown.iter().filter(|line| !line.contains("of CPU")) {
-                    assert!(told.contains(line), "{command}\n{line}\nis not in\n{told}");
-                }
-                ran += 1;
-            }
-        }
-    }
-    assert!(ran >= 6, "{ran} commands");
-}
-
-/// The words of a line of the page: quotes group, and nothing else means anything.
-fn shell_words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for c in line.chars() {
-        match (quote, c) {
-            (Some(open), c) if open == c => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, ' ') => words.push(String::new()),
-            _ => words.last_mut().expect("there is one").push(c),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }

@@ -25,6 +25,7 @@ mod program;
 mod pure;
 mod pypi;
 mod python;
+mod qjs;
 mod quickstart;
 mod sim;
 mod site;

@@ -13,6 +13,7 @@ use crate::place::Place;
 use crate::plugins;
 use crate::program;
 use crate::python;
+use crate::qjs;
 use crate::quickstart;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
@@ -21,6 +22,7 @@ use crate::toolchain::Wish;
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::run(place, Wish::Any)?;
     python::run(place)?;
+    qjs::if_possible(place);
     program::build(place)?;
     let home = place.target.join("test-home");
     compile_python(place, &home)?;

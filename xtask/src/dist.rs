@@ -5,6 +5,7 @@
 //! | an archive, `install.sh` and digests | everybody | here |
 //! | a Debian package | `apt install ./FILE` | `debian` |
 //! | packages for npm and PyPI that hold the program | `npx`, `uvx` | `wrappers` |
+//! | packages for npm and PyPI with what plugins import | authors of plugins | `sdks` |
 //! | the contents of a container without a system, and its file | `docker build` | `container` |
 //!
 //! With them go completions, man pages, the licences of everything in the program and a list of that
@@ -27,6 +28,7 @@ mod folder;
 mod needs;
 mod notices;
 mod parts;
+mod sdks;
 mod tried;
 mod wrappers;
 
@@ -89,6 +91,7 @@ fn make(dist: &Dist<'_>) -> Result<(), Failure> {
     made.extend(debian.clone());
     let wrappers = wrappers::packages(dist, &content)?;
     made.extend(wrappers.iter().cloned());
+    made.extend(sdks::packages(dist)?);
     let root = container::root(dist, &content)?;
     made.extend(root.clone());
     let script = include_bytes!("dist/install.sh");

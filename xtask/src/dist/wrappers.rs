@@ -18,6 +18,14 @@ pub(super) const NAME: &str = "runner-eval";
 /// Starts the program from JavaScript.
 const STARTER: &[u8] = include_bytes!("runner.js");
 
+/// Starts the program that is installed beside it: `uvx NAME` runs what is called as the package. Whoever installs
+/// it puts the environment's Python into the first line.
+const WHEEL_STARTER: &str = r#"#!python
+import os, sys
+program = os.path.join(os.path.dirname(os.path.realpath(__file__)), "runner")
+os.execv(program, [program, *sys.argv[1:]])
+"#;
+
 /// Packs a wheel.
 const WHEEL: &str = include_str!("wheel.py");
 
@@ -110,7 +118,8 @@ fn npm(dist: &Dist<'_>, content: &Folder, names: &Names) -> Result<[String; 2], 
         .map_err(|_| Failure::new("npm packed something else"))
 }
 
-fn packed(dist: &Dist<'_>, folder: &Folder, about: &Value) -> Result<String, Failure> {
+/// Packs what is in a folder for npm.
+pub(super) fn packed(dist: &Dist<'_>, folder: &Folder, about: &Value) -> Result<String, Failure> {
     folder.write("package.json", format!("{about:#}\n").as_bytes())?;
     let mut npm = Command::new("npm");
     npm.current_dir(folder.path(""))
@@ -121,20 +130,34 @@ fn packed(dist: &Dist<'_>, folder: &Folder, about: &Value) -> Result<String, Fai
 }
 
 fn wheel(dist: &Dist<'_>, content: &Folder, names: &Names, glibc: u32) -> Result<String, Failure> {
-    let at = |name: &str| content.path(name).display().to_string();
-    let licences = ["LICENSE-MIT", "LICENSE-APACHE"].map(at).join(":");
-    let tag = format!("py3-none-manylinux_2_{glibc}_{}", names.wheel);
+    let member = |to: &str, file: &str| json!([to, content.path(file)]);
+    let starter = format!("DATA/scripts/{NAME}");
+    packed_wheel(
+        dist,
+        &json!({
+            "name": NAME, "python": ">=3.8",
+            "tag": format!("py3-none-manylinux_2_{glibc}_{}", names.wheel),
+            "summary": "Evaluates prompts of language models, with configs of promptfoo",
+            "readme": content.path("README.md"),
+            "members": [
+                member("DATA/scripts/runner", "runner"),
+                json!([starter, { "text": WHEEL_STARTER }]),
+                member("INFO/licenses/LICENSE-MIT", "LICENSE-MIT"),
+                member("INFO/licenses/LICENSE-APACHE", "LICENSE-APACHE"),
+                member("INFO/THIRD-PARTY.txt", "THIRD-PARTY.txt"),
+            ],
+        }),
+    )
+}
+
+/// Packs for PyPI what an object says.
+pub(super) fn packed_wheel(dist: &Dist<'_>, about: &Value) -> Result<String, Failure> {
+    let mut about = about.clone();
+    about["version"] = json!(dist.version);
+    about["time"] = json!(dist.time);
+    about["out"] = json!(dist.home.path(""));
     let mut python = Command::new("python3");
-    python
-        .args(["-c", WHEEL, NAME, &dist.version, &tag])
-        .args([
-            at("runner"),
-            at("README.md"),
-            licences,
-            at("THIRD-PARTY.txt"),
-        ])
-        .arg(&dist.time)
-        .arg(dist.home.path(""));
+    python.args(["-c", WHEEL, &about.to_string()]);
     let name = step::read("packing for PyPI", &mut python)?;
     Ok(name.trim().to_owned())
 }

@@ -6,6 +6,7 @@ import os
 import re
 import traceback
 import urllib.error
+from typing import Any, Optional
 
 from . import _door, _output
 from ._door import Err, log, types
@@ -19,7 +20,15 @@ _CODES = {401: "auth", 403: "auth", 404: "not-found", 408: "timeout", 409: "tran
 class PluginError(Exception):
     """An error with a code of the contract (`rate-limited`), which decides whether a request is sent again."""
 
-    def __init__(self, code, message, *, status=None, retry_after_ms=None, detail=None):
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        status: Optional[int] = None,
+        retry_after_ms: Optional[int] = None,
+        detail: Any = None,
+    ) -> None:
         super().__init__(message)
         _case(code)
         self.code, self.message, self.status = code, message, status

@@ -3,7 +3,7 @@
 import inspect
 import math
 from dataclasses import dataclass, field
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Optional, Sequence, TypeVar
 
 from ._about import about, only_known, parameters, parsed, written
 from ._door import exported, meta
@@ -14,6 +14,8 @@ _GIVEN = (
     "output", "value", "threshold", "config", "json", "completion", "prompt", "vars", "test", "latency_ms", "cost_usd", "type", "context",
 )
 _READS = {"completion": "COMPLETION", "prompt": "PROMPT", "vars": "VARS", "test": "TEST", "latency_ms": "LATENCY", "cost_usd": "COST"}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 @dataclass
@@ -31,8 +33,8 @@ class Grade:
 
 
 def grader(
-    name: str, *, value: Optional[dict] = None, opposite: Optional[Callable] = None, **more: Any
-) -> Callable[[Callable], Callable]:
+    name: str, *, value: Optional[dict[str, Any]] = None, opposite: Optional[Callable[..., Any]] = None, **more: Any
+) -> Callable[[_Function], _Function]:
     """Makes an assertion type of a function, whose parameters say what it is given.
 
     `value` is a JSON Schema of the assertion's value. `not-NAME` is the opposite, unless the function `opposite` says

@@ -2,7 +2,7 @@
 
 import inspect
 from dataclasses import dataclass, field
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, TypeVar
 
 from ._about import about, only_known, parameters, parsed, written
 from ._door import types
@@ -28,6 +28,8 @@ _FINISH = {
     "content-filter": "ContentFilter",
 }
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 @dataclass
 class Answer:
@@ -49,8 +51,8 @@ class Answer:
 
 
 def provider(
-    name: str, *, prefixes: Optional[list[str]] = None, config: Optional[dict] = None, **more: Any
-) -> Callable[[Callable], Callable]:
+    name: str, *, prefixes: Optional[list[str]] = None, config: Optional[dict[str, Any]] = None, **more: Any
+) -> Callable[[_Function], _Function]:
     """Makes a provider of a function, whose parameters say what it is given; it gives a text or an `Answer`.
 
     Ids begin with the name, or with one of `prefixes`. `config` is a JSON Schema of the provider's config. What else may

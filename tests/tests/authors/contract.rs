@@ -4,6 +4,7 @@
 //! After a change of the contract, `RUNNER_BLESS=1 cargo test --release --workspace --test end_to_end
 //! authors::contract` writes them. What plugins and host call is no part of it: the SDKs wrap that.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -20,6 +21,9 @@ const INTERFACES: [&str; 7] = [
     "provider",
     "assertion",
 ];
+
+/// A string takes everything.
+const WRITABLE: &str = "a string can be written to";
 
 const WRITTEN: &str =
     "Written from wit/v0_1/plugin.wit by a test of the repository. Not to be changed by hand.";
@@ -124,13 +128,13 @@ fn typescript(resolve: &Resolve, name: &str, interface: &Interface) -> String {
         let of = |ty: &Type| typescript_type(resolve, ty);
         let body = match &definition.kind {
             TypeDefKind::Record(record) => {
-                text += &format!("  interface {name} {{\n");
+                writeln!(text, "  interface {name} {{").expect(WRITABLE);
                 for field in &record.fields {
                     let (ty, name) = (of(&field.ty), camel(&field.name));
                     let is_optional = ty.ends_with(" | null");
                     let mark = if is_optional { "?" } else { "" };
                     text += &comment(&field.docs, "    ");
-                    text += &format!("    {name}{mark}: {ty};\n");
+                    writeln!(text, "    {name}{mark}: {ty};").expect(WRITABLE);
                 }
                 text += "  }\n";
                 continue;
@@ -154,7 +158,7 @@ fn typescript(resolve: &Resolve, name: &str, interface: &Interface) -> String {
             }
             other => panic!("{} has no written form yet", other.as_str()),
         };
-        text += &format!("  type {name} = {body};\n");
+        writeln!(text, "  type {name} = {body};").expect(WRITABLE);
     }
     text + "}\n"
 }
@@ -202,8 +206,7 @@ fn python(resolve: &Resolve, interface: &Interface) -> String {
         };
         let of = |ty: &Type| python_type(resolve, ty, interface);
         let members = |names: Vec<String>| names.concat();
-        text += "\n";
-        text += &match &definition.kind {
+        let class = match &definition.kind {
             TypeDefKind::Record(record) => {
                 let field = |field: &wit_parser::Field| {
                     format!("    {}: {}\n", snake(&field.name), of(&field.ty))
@@ -237,7 +240,7 @@ fn python(resolve: &Resolve, interface: &Interface) -> String {
             }
             other => panic!("{} has no written form yet", other.as_str()),
         };
-        text += "\n";
+        text.extend(["\n", &class, "\n"]);
     }
     text.trim_end().to_owned() + "\n"
 }

@@ -110,7 +110,8 @@ fn named(block: &str) -> Option<(&str, &str)> {
     let (_, code) = block.split_once('\n')?;
     let first = code.lines().next()?;
     let name = first.strip_prefix("// ").or(first.strip_prefix("# "))?;
-    let is_file = name.ends_with(".js") || name.ends_with(".py") || name.ends_with(".yaml");
+    let end = Path::new(name).extension().and_then(|end| end.to_str());
+    let is_file = matches!(end, Some("js" | "py" | "yaml")) && !name.contains(' ');
     is_file.then_some((name, code))
 }
 

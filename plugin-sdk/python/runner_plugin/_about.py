@@ -8,6 +8,10 @@ from ._door import meta
 _CREDENTIAL = ("env", "reason", "scheme", "env_config_key", "value_config_key")
 
 
+#: What comes of the decorators themselves.
+_DECORATED = ("name", "types", "prefixes", "functions")
+
+
 class About:
     """Of one plugin; each of its decorators adds to it."""
 
@@ -17,13 +21,13 @@ class About:
         self.prefixes, self.types, self.hosts = [], [], []
         self.credentials, self.settings, self.llm = {}, {}, {}
         self.check = lambda config: []
+        #: The functions of its assertion types, by their names.
+        self.functions = {}
 
     def add(self, more):
         for key, value in more.items():
-            known = getattr(self, key, None)
-            if key not in vars(self) or key in ("name", "types", "prefixes"):
-                names = ", ".join(key for key in vars(self) if key not in ("name", "types", "prefixes"))
-                raise TypeError(f"a plugin has no '{key}'; it has {names}")
+            only_known("a plugin", {key}, [name for name in vars(self) if name not in _DECORATED])
+            known = getattr(self, key)
             if isinstance(known, list):
                 value = known + [item for item in value if item not in known]
             elif isinstance(known, dict):
@@ -61,7 +65,7 @@ def _credential(name, want):
 def about(function, name, more):
     """What is known of the plugin of a function's module, in which the runner looks for its classes."""
     scope = function.__globals__
-    plugin = scope.setdefault("_plugin", About(name))
+    plugin = scope.setdefault("__plugin__", About(name))
     plugin.add(more)
     plugin.info()  # A slip is found now.
 

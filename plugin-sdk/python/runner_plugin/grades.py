@@ -49,19 +49,18 @@ def grader(
                 reads |= meta.Inputs[_READS[asked]]
         plugin = about(function, name, more)
         plugin.types.append(meta.AssertionType(name, written(value), reads))
-        types = function.__globals__.setdefault("_types", {})
-        types[name] = (function, names, opposite)
-        function.__globals__["Assertion"] = _assertion(types)
+        plugin.functions[name] = (function, names, opposite)
+        function.__globals__["Assertion"] = _assertion(plugin.functions)
         return function
 
     return made
 
 
-def _assertion(types):
+def _assertion(functions):
     class Assertion:
         def evaluate(self, input, context):
             def act():
-                function, names, opposite = types[input.type]
+                function, names, opposite = functions[input.type]
                 is_turned = input.inverse and opposite is None
                 if input.inverse and opposite:
                     function, names = opposite, parameters(opposite, _GIVEN)

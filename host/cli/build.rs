@@ -57,7 +57,7 @@ fn docs() -> String {
 }
 
 /// What a folder for a plugin has of the SDK of its language: set, folder below `plugin-sdk`, and what of that.
-const SDKS: [(&str, &str, &[&str]); 3] = [
+const SDKS: [(&str, &str, &[&str]); 4] = [
     ("sdk", "", &["src", "wit", "README.md"]),
     (
         "js-sdk",
@@ -76,6 +76,7 @@ const SDKS: [(&str, &str, &[&str]); 3] = [
         ],
     ),
     ("python-sdk", "python", &["runner_plugin"]),
+    ("c-sdk", "c", &["README.md", "runner.c", "runner.h"]),
 ];
 
 /// A list of the files that folders for plugins are made of, as Rust: set, path and text. The SDK and the

@@ -9,7 +9,7 @@ use crate::place::Place;
 use crate::pypi;
 use crate::step::{Failure, say};
 
-const ZIG: &str = "ziglang==0.17.0";
+pub(crate) const ZIG: &str = "ziglang==0.17.0";
 
 /// Red Hat 8, Ubuntu 20.04, Debian 10.
 const GLIBC: &str = "2.28";

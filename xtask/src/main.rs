@@ -5,6 +5,7 @@
 //! It depends on next to nothing because it is compiled before anything else happens.
 //! One file per command, each with one entry point.
 
+mod authors;
 mod bench;
 mod bundle;
 mod check;
@@ -25,7 +26,6 @@ mod program;
 mod pure;
 mod pypi;
 mod python;
-mod qjs;
 mod quickstart;
 mod sim;
 mod site;

@@ -7,13 +7,13 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::authors;
 use crate::check;
 use crate::dist;
 use crate::place::Place;
 use crate::plugins;
 use crate::program;
 use crate::python;
-use crate::qjs;
 use crate::quickstart;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
@@ -22,7 +22,7 @@ use crate::toolchain::Wish;
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::run(place, Wish::Any)?;
     python::run(place)?;
-    qjs::if_possible(place);
+    authors::if_possible(place);
     program::build(place)?;
     let home = place.target.join("test-home");
     compile_python(place, &home)?;

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runner_tests::workspace_root;
 use wit_parser::{Docs, Interface, Resolve, Type, TypeDef, TypeDefKind, TypeOwner};
@@ -33,7 +33,6 @@ fn the_sdks_have_the_records_of_the_contract() {
     let mut resolve = Resolve::default();
     let folder = workspace_root().join("wit/v0_1");
     let (package, _) = resolve.push_dir(&folder).expect("the contract is read");
-    let bless = std::env::var_os("RUNNER_BLESS").is_some_and(|value| value == "1");
     let interfaces = &resolve.packages[package].interfaces;
     let all = INTERFACES.map(|name| (name, &resolve.interfaces[interfaces[name]]));
     let namespaces = all.map(|(name, interface)| typescript(&resolve, name, interface));
@@ -46,17 +45,48 @@ fn the_sdks_have_the_records_of_the_contract() {
         files.push((file, python(&resolve, interface)));
     }
     for (file, text) in files {
-        let file = workspace_root().join("plugin-sdk").join(file);
-        if bless {
-            fs::write(&file, &text).expect("written");
-        }
-        let has = fs::read_to_string(&file).unwrap_or_default();
-        assert!(
-            has == text,
-            "{} is not what the contract says; RUNNER_BLESS=1 writes it",
-            file.display()
+        held(&file, &text);
+    }
+}
+
+/// Header and glue are wit-bindgen's, but for what links the world's type: `wasm-tools component embed` adds that.
+#[test]
+fn the_header_for_c_has_the_records_of_the_contract() {
+    let mut resolve = wit_bindgen_core::wit_parser::Resolve::default();
+    let folder = workspace_root().join("wit/v0_1");
+    let (package, _) = resolve.push_dir(&folder).expect("the contract is read");
+    let world = resolve.select_world(&[package], Some("assertion-plugin"));
+    let mut options = wit_bindgen_c::Opts::default();
+    options.no_object_file = true;
+    options.rename_world = Some("runner".to_owned());
+    let mut files = wit_bindgen_core::Files::default();
+    let mut generator = options.build();
+    let written = generator.generate(&mut resolve, world.expect("it is there"), &mut files);
+    written.expect("it can be written in C");
+    for (name, text) in files.iter() {
+        let text = std::str::from_utf8(text).expect("it is text");
+        let (text, _) = text
+            .split_once("\n// Ensure that the")
+            .unwrap_or((text, ""));
+        held(
+            &PathBuf::from("c").join(name),
+            &format!("{}\n", text.trim_end()),
         );
     }
+}
+
+/// Holds a file below `plugin-sdk` against what it should be, or makes it that.
+fn held(file: &Path, text: &str) {
+    let file = workspace_root().join("plugin-sdk").join(file);
+    if std::env::var_os("RUNNER_BLESS").is_some_and(|value| value == "1") {
+        fs::write(&file, text).expect("written");
+    }
+    let has = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        has == text,
+        "{} is not what the contract says; RUNNER_BLESS=1 writes it",
+        file.display()
+    );
 }
 
 /// `one-word` as `oneWord`.

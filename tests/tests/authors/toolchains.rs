@@ -11,9 +11,13 @@ use super::link_sdk;
 use runner_tests::{Answer, ModelApi, Run, target_folder};
 use serde_json::json;
 
-/// A run that finds the programs of this machine, as npm's do.
+/// A run that finds the programs of this machine, as npm's do, and where Zig keeps what it compiled.
 pub(crate) fn with_path() -> Run {
-    Run::new().env("PATH", std::env::var_os("PATH").unwrap_or_default())
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let kept = target_folder().join("tools/zig-cache");
+    Run::new()
+        .env("PATH", path)
+        .env("ZIG_GLOBAL_CACHE_DIR", kept)
 }
 
 /// Where what its toolchain is installed in is, if it is.
@@ -23,7 +27,8 @@ fn installed(lang: &str) -> Option<PathBuf> {
             "npm/componentize-qjs@0.4.5/node_modules",
             ".bin/componentize-qjs",
         ),
-        _ => ("python/componentize-py-0.25.1", "bin/componentize-py"),
+        "python" => ("python/componentize-py-0.25.1", "bin/componentize-py"),
+        _ => ("tools/ziglang-0.17.0", "bin/wasm-tools"),
     };
     let folder = target_folder().join(folder);
     if folder.join(program).is_file() {
@@ -40,7 +45,7 @@ pub(crate) fn install(folder: &Path, lang: &str) -> bool {
     let Some(tools) = installed(lang) else {
         return false;
     };
-    if lang == "python" {
+    if lang != "js" {
         symlink(tools, folder.join(".venv")).expect("linked");
         return true;
     }

@@ -68,6 +68,8 @@ pub(crate) enum Language {
     Js,
     /// Python, in CPython
     Python,
+    /// C, by Zig; graders alone
+    C,
 }
 
 /// What a plugin is.

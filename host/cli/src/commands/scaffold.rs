@@ -30,6 +30,10 @@ pub(super) fn run(arguments: &New, setting: &CommandContext) -> Result<u8, Failu
         json,
     } = arguments;
     check(name)?;
+    if (*lang, *kind) == (Language::C, PluginKind::Provider) {
+        return Err(Failure::usage("there is no folder for a provider in C")
+            .help("--kind assertion, or another language"));
+    }
     let folder = setting.cwd.join(name);
     if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) || folder.is_file() {
         let message = format!("there is a {name} already, and it is not empty");
@@ -97,7 +101,7 @@ impl OwnWords {
         };
         let built = match language {
             Language::Rust => format!("target/wasm32-wasip2/release/{krate}.wasm"),
-            Language::Js | Language::Python => format!("{name}.wasm"),
+            Language::Js | Language::Python | Language::C => format!("{name}.wasm"),
         };
         let call = match kind {
             PluginKind::Assertion => {
@@ -153,6 +157,7 @@ fn files(language: Language, kind: PluginKind) -> impl Iterator<Item = (PathBuf,
         Language::Rust => ("rust", &[("sdk", "sdk")]),
         Language::Js => ("js", &[("wit", "wit"), ("js-sdk", "sdk")]),
         Language::Python => ("python", &[("wit", "wit"), ("python-sdk", "")]),
+        Language::C => ("c", &[("wit", "wit"), ("c-sdk", "sdk")]),
     };
     let kind = match kind {
         PluginKind::Assertion => "assertion",
@@ -205,8 +210,11 @@ mod tests {
     /// Each has what its README names, and no word of a template is left.
     #[test]
     fn every_folder_is_whole() {
-        for language in [Language::Rust, Language::Js, Language::Python] {
+        for language in [Language::Rust, Language::Js, Language::Python, Language::C] {
             for kind in [PluginKind::Assertion, PluginKind::Provider] {
+                if (language, kind) == (Language::C, PluginKind::Provider) {
+                    continue;
+                }
                 let words = OwnWords::of("my-plugin", language, kind);
                 let files: Vec<(PathBuf, String)> = files(language, kind)
                     .map(|(path, text)| (path, words.filled(text)))

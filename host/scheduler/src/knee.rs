@@ -118,6 +118,8 @@ pub(crate) struct Knee {
     pause: u32,
     trial: Option<Trial>,
     found: Option<Found>,
+    /// As one of how many at most an attempt was sent whose answer paid.
+    paid: u32,
 }
 
 impl Default for Knee {
@@ -133,6 +135,7 @@ impl Default for Knee {
             pause: PAUSE,
             trial: None,
             found: None,
+            paid: 0,
         }
     }
 }
@@ -146,6 +149,11 @@ impl Knee {
     /// Whether the server queues, or that is being tried.
     pub(crate) fn queues(&self) -> bool {
         self.trial.is_some() || self.found.is_some()
+    }
+
+    /// How many at once an answer has paid for that could be held against fewer.
+    pub(crate) fn paid(&self) -> u32 {
+        self.paid
     }
 
     /// Takes in that an attempt is sent as one of so many.
@@ -185,8 +193,18 @@ impl Knee {
         }
         match self.found {
             Some(found) => self.review(found, &came, size),
-            None => self.pays(&came, taken),
+            None => self.earn(&came, taken),
         }
+    }
+
+    /// What an answer earns.
+    fn earn(&mut self, came: &AnsweredAttempt, taken: i64) -> Advice {
+        let below = self.octaves.base_below(came.among, KNOWN);
+        let earned = self.pays(came, taken, below);
+        if earned != Advice::Stay && below.is_some() {
+            self.paid = self.paid.max(came.among);
+        }
+        earned
     }
 
     /// What an answer takes where few are in flight, of octaves with `least` answers.
@@ -199,12 +217,11 @@ impl Knee {
 
     /// Whether an answer, which took `taken` parts of an octave, says that more at once would be answered
     /// as soon.
-    fn pays(&self, came: &AnsweredAttempt, taken: i64) -> Advice {
+    fn pays(&self, came: &AnsweredAttempt, taken: i64, below: Option<Base>) -> Advice {
         if !came.filled {
             return Advice::Stay;
         }
         // Held against fewer in flight: what takes as long as itself says nothing.
-        let below = self.octaves.base_below(came.among, KNOWN);
         let base = below.unwrap_or_else(|| self.base(KNOWN));
         let longer = self.recent.value - base.taken;
         // Its burst begins at the place `rank`, and by when it was sent it has `rank + beside`; who of a burst
@@ -350,9 +367,10 @@ impl Knee {
         (self.recent, self.height) = (Mean::default(), Mean::default());
     }
 
-    /// Ends what was under trial: something else changed the window.
+    /// Ends what was under trial: something else changed the window, and what paid before says nothing now.
     pub(crate) fn interrupt(&mut self) {
         self.trial = None;
+        self.paid = 0;
     }
 }
 

@@ -268,9 +268,13 @@ pub(crate) mod window {
     pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
     /// Spell where the server declares limits: the buckets say how much may be sent, and the
-    /// window only has to get out of their way.
-    /// Pinned by the gate of "50 per second, 50 ms, -j 20".
+    /// window only has to get out of their way, as far as answers allow.
+    /// Pinned by the row of "Anthropic's rounding".
     pub(crate) const DECLARED_SPELL: Duration = Duration::from_millis(90);
+
+    /// How many times as many as an answer has paid for go at once where the server declares its limits.
+    /// Pinned by the gate of "8 slots that state 1,000 a minute".
+    pub(crate) const PAID_TIMES: u32 = 4;
 
     /// Steps in which a spell doubles: eight times an eleventh. In one step half of all that is
     /// in flight would be new, and lost together.

@@ -7,11 +7,13 @@
 //! - **The user's word.** Up to 20 attempts go at once, and from there to the number that was asked for
 //!   it doubles each tenth of a second, so that a first refusal or a declared limit is heard before
 //!   all of them are on the wire.
-//! - **The server's word.** Where it declares its limits, or has refused, the buckets and the pace say
-//!   how much may be sent; the window doubles with each quiet spell and gets out of their way.
-//! - **Answers.** Otherwise it grows with answers that pay (`knee`), never with time, as in TCP's *slow start*: what
-//!   is on the wire and unanswered bounds what may follow. Only where nothing at all is heard one more
-//!   is tried after 5, 10, 20 s and so on, since the first ones may hang.
+//! - **Answers.** Beyond that it grows with answers that pay (`knee`), never with time alone, as in TCP's *slow
+//!   start*: what is on the wire and unanswered bounds what may follow. Only where nothing at all is heard one
+//!   more is tried after 5, 10, 20 s and so on, since the first ones may hang.
+//! - **The server's word.** Where it declares its limits, the buckets say how much may be sent, and the window gets
+//!   out of their way as far as answers allow: it doubles with each spell up to four times as many as an answer
+//!   has paid for. A server that states a limit may have few slots behind it, so its word alone widens nothing.
+//!   Where it has refused, only what was asked for comes back by waiting, with each quiet spell.
 //!
 //! It **halves** (published) at the first refusal that nothing declared explains, once per episode: attempts
 //! that were sent before the cut say nothing new. So it does when attempts run out of time and nobody is answered.
@@ -29,21 +31,21 @@ use crate::policy::LanePolicy;
 use crate::time::Time;
 use crate::tuning::PER_CENT;
 use crate::tuning::window::{
-    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, SILENCE, SILENT_ANSWERS, STEP_SHARE, STEPS,
-    USED_PER_CENT, WELCOME_SPELL,
+    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, PAID_TIMES, SILENCE, SILENT_ANSWERS, STEP_SHARE,
+    STEPS, USED_PER_CENT, WELCOME_SPELL,
 };
 
-/// What is known of the server, which says how long a quiet spell has to be.
+/// What is known of the server, which says how far the window grows by waiting, and how fast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerKnowledge {
     /// Nothing but its answers.
-    Answers(LastAnswer),
+    Answers,
     /// More at once get no more of them.
-    Queue(LastAnswer),
+    Queue,
     /// A refusal is there within this, generously.
     Refusals(Duration),
-    /// It declares its limits.
-    Limits,
+    /// It declares its limits, and an answer has paid for so many at once.
+    Limits(u32),
 }
 
 /// The last answer.
@@ -95,24 +97,31 @@ impl Window {
 
     /// Takes in that a job is held back by the window alone: grows if the spell was quiet, or says
     /// when it will. `None`: it grows no more by waiting.
-    pub(crate) fn grow_when_due(&mut self, now: Time, known: ServerKnowledge) -> Option<Time> {
+    pub(crate) fn grow_when_due(
+        &mut self,
+        now: Time,
+        known: ServerKnowledge,
+        heard: LastAnswer,
+    ) -> Option<Time> {
         if !self.is_free || self.size >= self.policy.max_window {
             return None;
         }
         let asked = self.policy.start_window;
-        let (due, more) = match known {
-            ServerKnowledge::Limits => (self.changed + DECLARED_SPELL / STEPS, self.step()),
-            ServerKnowledge::Refusals(quiet) => {
-                let spell = quiet.max(DECLARED_SPELL);
-                (self.changed + spell / STEPS, self.step())
+        let (spell, most) = match known {
+            ServerKnowledge::Answers => (WELCOME_SPELL, asked),
+            ServerKnowledge::Queue => (WELCOME_SPELL, 0),
+            ServerKnowledge::Refusals(quiet) => (quiet.max(DECLARED_SPELL), asked),
+            ServerKnowledge::Limits(paid) => {
+                (DECLARED_SPELL, asked.max(paid.saturating_mul(PAID_TIMES)))
             }
-            ServerKnowledge::Answers(_) if self.size < asked => {
-                let more = self.step().min(asked - self.size);
-                (self.changed + WELCOME_SPELL / STEPS, more)
-            }
-            ServerKnowledge::Answers(heard) | ServerKnowledge::Queue(heard) => {
-                (self.silent_until(heard), 1)
-            }
+        };
+        let (due, more) = if self.size < most {
+            (
+                self.changed + spell / STEPS,
+                self.step().min(most - self.size),
+            )
+        } else {
+            (self.silent_until(heard), 1)
         };
         if now < due {
             return Some(due);

@@ -141,8 +141,8 @@ impl Octaves {
         }
     }
 
-    /// Whether answers differ by more than this by themselves, as far as is known.
+    /// Whether answers differ by more than this by themselves. Few may be alike by chance.
     pub(super) fn vary(&self, by: i64) -> bool {
-        self.spread.count == 0 || self.spread.value > by * by
+        self.spread.count < i64::from(FEWEST) || self.spread.value > by * by
     }
 }

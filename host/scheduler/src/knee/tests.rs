@@ -254,6 +254,39 @@ fn what_takes_as_long_as_itself_is_no_base() {
 }
 
 #[test]
+fn only_what_was_held_against_fewer_says_how_many_at_once_paid() {
+    let mut served = Served::new(Service::Slots(1));
+    served.answer(4, || 300);
+    assert_eq!(
+        served.knee.paid(),
+        0,
+        "each took as long as there were before it"
+    );
+    let mut served = Served::new(Service::Slots(256));
+    served.answer(1, || 300);
+    assert_eq!(
+        served.knee.paid(),
+        0,
+        "there is nothing to hold the first against"
+    );
+    served.answer(3, || 300);
+    assert_eq!(served.knee.paid(), 4);
+    served.knee.interrupt();
+    assert_eq!(served.knee.paid(), 0);
+}
+
+#[test]
+fn few_answers_may_be_alike_by_chance() {
+    let mut octaves = Octaves::default();
+    let vary = |octaves: &mut Octaves, answers: u32| {
+        (0..answers).for_each(|_| octaves.answered(1, 10_000));
+        octaves.vary(ALIKE)
+    };
+    assert!(vary(&mut octaves, FEWEST));
+    assert!(!vary(&mut octaves, 1));
+}
+
+#[test]
 fn one_quick_answer_is_no_base_and_thirty_are() {
     let mut octaves = Octaves::default();
     octaves.answered(1, 10_000);

@@ -221,8 +221,9 @@ impl Adaptive {
     }
 
     fn check_window(&mut self, in_flight: u32, now: Time) -> Verdict {
+        let known = self.known();
         while in_flight >= self.window.size() {
-            match self.window.grow_when_due(now, self.known()) {
+            match self.window.grow_when_due(now, known, self.answers.heard) {
                 Some(due) if due <= now => {}
                 later => {
                     self.last_held_by = Holder::Window;
@@ -237,13 +238,13 @@ impl Adaptive {
 
     fn known(&self) -> ServerKnowledge {
         if self.knee.queues() {
-            ServerKnowledge::Queue(self.answers.heard)
+            ServerKnowledge::Queue
         } else if !self.buckets.is_empty() && self.trust.holds() {
-            ServerKnowledge::Limits
+            ServerKnowledge::Limits(self.knee.paid())
         } else if self.refusals.latency.is_some() {
             ServerKnowledge::Refusals(self.quiet())
         } else {
-            ServerKnowledge::Answers(self.answers.heard)
+            ServerKnowledge::Answers
         }
     }
 

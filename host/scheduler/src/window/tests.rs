@@ -37,7 +37,7 @@ const SILENT: LastAnswer = LastAnswer {
 /// What it becomes by waiting until then.
 fn waited(window: &mut Window, known: ServerKnowledge, until: u64) -> u32 {
     let mut now = Time::ZERO;
-    while let Some(due) = window.grow_when_due(now, known)
+    while let Some(due) = window.grow_when_due(now, known, SILENT)
         && due <= ms(until)
     {
         now = due;
@@ -53,7 +53,7 @@ fn it_opens_with_four_or_with_up_to_twenty_of_those_who_were_asked_for() {
 
 #[test]
 fn what_was_asked_for_is_there_within_a_third_of_a_second() {
-    let answers = ServerKnowledge::Answers(SILENT);
+    let answers = ServerKnowledge::Answers;
     assert_eq!(waited(&mut asked(100), answers, 150), 46);
     assert_eq!(waited(&mut asked(100), answers, 300), 100);
     assert_eq!(waited(&mut asked(100), answers, 4999), 100, "and no more");
@@ -62,8 +62,10 @@ fn what_was_asked_for_is_there_within_a_third_of_a_second() {
 #[test]
 fn where_nothing_is_heard_one_more_is_tried_after_ever_longer_waits() {
     for known in [
-        ServerKnowledge::Answers(SILENT),
-        ServerKnowledge::Queue(SILENT),
+        ServerKnowledge::Answers,
+        ServerKnowledge::Queue,
+        ServerKnowledge::Refusals(Duration::from_secs(1)),
+        ServerKnowledge::Limits(0),
     ] {
         let sizes = [4999, 5000, 9999, 10_000, 20_000, 39_999]
             .map(|until| waited(&mut window(), known, until));
@@ -73,7 +75,7 @@ fn where_nothing_is_heard_one_more_is_tried_after_ever_longer_waits() {
         at: ms(1000),
         took: Duration::from_secs(5),
     };
-    let due = window().grow_when_due(ms(1000), ServerKnowledge::Queue(heard));
+    let due = window().grow_when_due(ms(1000), ServerKnowledge::Queue, heard);
     assert_eq!(
         due,
         Some(ms(21_000)),
@@ -95,21 +97,32 @@ fn answers_widen_it_up_to_its_ceiling() {
 }
 
 #[test]
-fn declared_limits_let_it_out_of_the_way_sooner() {
+fn declared_limits_let_it_out_of_the_way_as_far_as_answers_paid() {
     let mut window = window();
     assert_eq!(
-        window.grow_when_due(ms(5), ServerKnowledge::Limits),
+        window.grow_when_due(ms(5), ServerKnowledge::Limits(4), SILENT),
         Some(Time::ZERO + Duration::from_micros(11_250))
     );
+    assert_eq!(waited(&mut window, ServerKnowledge::Limits(4), 1000), 16);
+    assert_eq!(waited(&mut window, ServerKnowledge::Limits(16), 2000), 64);
+}
+
+#[test]
+fn after_a_refusal_only_what_was_asked_for_comes_back_by_waiting() {
+    let refusals = ServerKnowledge::Refusals(Duration::ZERO);
+    let mut window = asked(20);
+    window.halve(ms(0));
+    assert_eq!(waited(&mut window, refusals, 4999), 20);
 }
 
 #[test]
 fn a_refusal_begins_a_new_spell() {
     let mut window = window();
+    window.halve(ms(0));
     window.begin_spell(ms(200));
     let quiet = Duration::from_secs(1);
     assert_eq!(
-        window.grow_when_due(ms(201), ServerKnowledge::Refusals(quiet)),
+        window.grow_when_due(ms(201), ServerKnowledge::Refusals(quiet), SILENT),
         Some(ms(325))
     );
 }
@@ -123,9 +136,9 @@ fn it_stops_at_its_ceiling() {
         },
         Time::ZERO,
     );
-    assert_eq!(waited(&mut window, ServerKnowledge::Limits, 9000), 6);
+    assert_eq!(waited(&mut window, ServerKnowledge::Limits(4), 9000), 6);
     assert_eq!(
-        window.grow_when_due(ms(9000), ServerKnowledge::Limits),
+        window.grow_when_due(ms(9000), ServerKnowledge::Limits(4), SILENT),
         None
     );
 }
@@ -158,7 +171,7 @@ fn each_confirmation_of_a_parallel_limit_doubles_the_rounds_before_the_next_try(
     window.limit(16, ms(1));
     assert_eq!(window.size(), 16);
     assert_eq!(
-        window.grow_when_due(ms(9000), ServerKnowledge::Limits),
+        window.grow_when_due(ms(9000), ServerKnowledge::Limits(u32::MAX), SILENT),
         None,
         "not by waiting"
     );
@@ -180,12 +193,12 @@ fn the_largest_window_stays_the_largest() {
     let mut window = Window::new(policy, ms(0));
     window.resize(u32::MAX - 1, ms(0));
     assert_eq!(
-        window.grow_when_due(ms(9000), ServerKnowledge::Limits),
+        window.grow_when_due(ms(9000), ServerKnowledge::Limits(u32::MAX), SILENT),
         Some(ms(9000))
     );
     assert_eq!(window.size(), u32::MAX);
     assert_eq!(
-        window.grow_when_due(ms(18_000), ServerKnowledge::Limits),
+        window.grow_when_due(ms(18_000), ServerKnowledge::Limits(u32::MAX), SILENT),
         None
     );
     window.add(u32::MAX);
@@ -196,7 +209,7 @@ fn the_largest_window_stays_the_largest() {
 /// Something that happens to a window.
 #[derive(Debug, Clone)]
 enum Happening {
-    Held(ServerKnowledge),
+    Held(ServerKnowledge, LastAnswer),
     Succeeds(u32),
     Added(u32),
     Resized(u32),
@@ -235,16 +248,16 @@ fn heard() -> impl Strategy<Value = LastAnswer> {
 
 fn known() -> impl Strategy<Value = ServerKnowledge> {
     prop_oneof![
-        heard().prop_map(ServerKnowledge::Answers),
-        heard().prop_map(ServerKnowledge::Queue),
+        Just(ServerKnowledge::Answers),
+        Just(ServerKnowledge::Queue),
         nanos().prop_map(|quiet| ServerKnowledge::Refusals(Duration::from_nanos(quiet))),
-        Just(ServerKnowledge::Limits),
+        number().prop_map(ServerKnowledge::Limits),
     ]
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
-        6 => known().prop_map(Happening::Held),
+        6 => (known(), heard()).prop_map(|(known, heard)| Happening::Held(known, heard)),
         2 => number().prop_map(Happening::Succeeds),
         2 => number().prop_map(Happening::Added),
         1 => number().prop_map(Happening::Resized),
@@ -273,8 +286,8 @@ proptest! {
             };
             let (floor, ceiling) = bounds(policy);
             let allowed = match happening {
-                Happening::Held(known) => {
-                    let grows = window.grow_when_due(now, known).is_some_and(|due| due <= now);
+                Happening::Held(known, heard) => {
+                    let grows = window.grow_when_due(now, known, heard).is_some_and(|due| due <= now);
                     prop_assert_eq!(grows, window.size() > before);
                     before..=before.saturating_add((before / 11).max(1))
                 }

@@ -414,6 +414,7 @@ impl Client {
         if class == Class::Ok {
             let took = self.now.since(self.tickets[index].sent_at);
             self.run.took.push(took);
+            self.idle[self.jobs[index].lane].answered();
         }
         let id = self.tickets[index].id.expect("it was offered");
         let next = self

@@ -3,8 +3,9 @@
 //! Credit counts from above the guard that the published design keeps unspent, and with what
 //! is already on its way subtracted. It is measured from when the scheduler says that it has
 //! learnt the window of each limit that the server declares: before, nobody can know when
-//! there is credit again, and what that costs is part of the regret. A wait that the server
-//! asked for is obedience, not idleness.
+//! there is credit again, and what that costs is part of the regret. So is what the opening costs, before
+//! [`OPENING`] answers have come: until then answers say how much at once the server works on. A wait
+//! that the server asked for is obedience, not idleness.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,6 +13,9 @@ use std::time::Duration;
 use runner_scheduler::{Dimension, Time, View, Wait, WaitReason};
 
 use super::server::Charge;
+
+/// Answers by which a lane has opened.
+const OPENING: u32 = 64;
 
 /// The meter of one lane.
 #[derive(Debug, Clone)]
@@ -21,6 +25,7 @@ pub(crate) struct Idle {
     declared: usize,
     /// From then on they ought to be known.
     latest: Time,
+    answers: u32,
     running: bool,
     since: Option<Time>,
     longest: Duration,
@@ -34,6 +39,7 @@ impl Idle {
             learnt: BTreeSet::new(),
             declared,
             latest: Time::ZERO + 2 * window,
+            answers: 0,
             running: false,
             since: None,
             longest: Duration::ZERO,
@@ -49,10 +55,15 @@ impl Idle {
         self.learnt.insert(dimension);
     }
 
+    /// An answer has come.
+    pub(crate) fn answered(&mut self) {
+        self.answers += 1;
+    }
+
     /// Whether there is no excuse any more at `now`.
     pub(crate) fn runs(&mut self, now: Time) -> bool {
         let known = self.learnt.len() >= self.declared || now >= self.latest;
-        self.running |= self.declared > 0 && known;
+        self.running |= self.declared > 0 && known && self.answers >= OPENING;
         self.running
     }
 

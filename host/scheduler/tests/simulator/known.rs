@@ -17,33 +17,25 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 45] = [
-    known("token bucket, 1.5 s", one_call()),
+pub(crate) const KNOWN: [Known; 46] = [
+    known("token bucket, 8 s", opening(23, 150)),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
-    known("tokens charged as used", one_call()),
-    known(
-        "requests and tokens, 8 s",
-        idle(270, "how it refills is known an answer later"),
-    ),
+    known("every other answer without headers", one_call()),
+    known("requests and tokens, 8 s", opening(23, 700)),
+    known("fixed window, 8 s", opening(24, 3_000)),
     known(
         "insufficient_quota in one of two lanes",
-        idle(130, "how it refills is known an answer later"),
+        idle(700, "how it refills is known an answer later"),
     ),
     known(
         "sliding log, 1.5 s",
-        idle(450, "what comes back is known an answer later"),
+        idle(3_500, "what comes back is known an answer later"),
     ),
-    known(
-        "sliding log, 8 s",
-        idle(6_500, "what comes back is known an answer later"),
-    ),
+    known("sliding log, 8 s", opening(34, 4_500)),
     known(
         "leaky bucket, resets in ms",
-        idle(
-            1_100,
-            "one call of ten in reserve, and more after a refusal",
-        ),
+        idle(160, "one call of ten in reserve, and more after a refusal"),
     ),
     known(
         "60 a minute, 1.5 s",
@@ -51,7 +43,7 @@ pub(crate) const KNOWN: [Known; 45] = [
     ),
     known(
         "60 a minute, 8 s",
-        idle(1_500, "a call a second, and margins are whole calls"),
+        idle(1_900, "a call a second, and margins are whole calls"),
     ),
     known("Anthropic's rounding", idle(700, "resets in whole seconds")),
     known(
@@ -65,22 +57,19 @@ pub(crate) const KNOWN: [Known; 45] = [
     known(
         "leaky bucket, resets in s",
         Gate {
-            regret: Share::tenths(55),
+            regret: Share::tenths(87),
             ..idle(
-                1_300,
+                1_100,
                 "a window of 1 s and resets in whole seconds: nothing tells how it refills",
             )
         },
     ),
     known(
         "headers up to 1 s stale",
-        Gate {
-            regret: Share::tenths(48),
-            ..idle(
-                24_500,
-                "snapshots of any age look like another user of the key",
-            )
-        },
+        idle(
+            2_300,
+            "snapshots of any age look like another user of the key",
+        ),
     ),
     known(
         "60 per 2 s, 700 ms, -j 100",
@@ -92,20 +81,7 @@ pub(crate) const KNOWN: [Known; 45] = [
     ),
     known("one slot, always 150 ms", late(1_550)),
     known("one slot, 5 s", late(1_850)),
-    known(
-        "one slot that states 1,000 a minute",
-        Gate {
-            late: Some(Share::tenths(18_000)),
-            ..slower(10, 18_000, STATED)
-        },
-    ),
-    known(
-        "8 slots that state 1,000 a minute",
-        Gate {
-            late: Some(Share::tenths(13_500)),
-            ..slower(31, 850, STATED)
-        },
-    ),
+    known("8 slots that state 1,000 a minute", late_by(2_000, OPENING)),
     known(
         "one slot, 0.3 s, -j 20",
         Gate {
@@ -117,8 +93,12 @@ pub(crate) const KNOWN: [Known; 45] = [
         "one slot that refuses for 50 ms",
         Gate {
             wasted: Share::tenths(70),
-            late: Some(Share::tenths(18_000)),
-            ..slower(10, 19_000, STATED)
+            late: Some(Share::tenths(4_300)),
+            ..slower(
+                10,
+                900,
+                "the first four are refused, and sent again one after the other",
+            )
         },
     ),
     known("64 slots, 2 s", slower(160, 500, SLOTS)),
@@ -130,6 +110,7 @@ pub(crate) const KNOWN: [Known; 45] = [
             "a queue half as long as what is worked on is missed now and then",
         ),
     ),
+    known("LiteLLM, 300 a minute, 4 s", shares(730, 10, OPENING)),
     known(
         "sliding, resets in ms, jitter",
         shares(
@@ -187,9 +168,8 @@ pub(crate) const KNOWN: [Known; 45] = [
 /// Why a short run in undeclared windows loses a tenth and more.
 const WINDOWS: &str = "in ten windows, two are spent on finding out how many and how long";
 
-/// Why a queue is not seen behind a limit.
-const STATED: &str =
-    "where a limit is stated, or was met, the window grows before answers tell of a queue";
+/// Why a stated limit is used up later.
+const OPENING: &str = "a lane opens with four and grows by answers";
 
 /// Why the first answers of a queue are late.
 const ASKED: &str = "twenty at once were asked for, and are sent first";
@@ -246,13 +226,25 @@ const fn slower(regret: u64, slower: u64, why: &'static str) -> Gate {
 
 /// A server that queues, by how much later one of twenty answers is.
 const fn late(most: u64) -> Gate {
+    late_by(
+        most,
+        "a lane opens with four, and its first answers say little",
+    )
+}
+
+/// Likewise, for a reason.
+const fn late_by(most: u64, why: &'static str) -> Gate {
     Gate {
         late: Some(Share::tenths(most)),
-        ..slower(
-            31,
-            500,
-            "a lane opens with four, and its first answers say little",
-        )
+        ..slower(31, 500, why)
+    }
+}
+
+/// A stated limit whose answers take long, by its regret, and the idle time in ms.
+const fn opening(regret: u64, idle_for: u64) -> Gate {
+    Gate {
+        regret: Share::tenths(regret),
+        ..idle(idle_for, OPENING)
     }
 }
 

@@ -32,8 +32,9 @@
 //!
 //! This is a cousin of the gradient and Vegas families of congestion control. They compare with the
 //! *shortest* answer there was, which says nothing where answers differ by themselves; ranks are
-//! what is added here. Only attempts that the window held back, or nobody, are taken in: where a
-//! limit of rate spaces the attempts, many are in flight *because* answers take long.
+//! what is added here. Only attempts that the window held back, or nobody, are taken in whole: where a
+//! limit of rate spaces the attempts, many are in flight *because* answers take long. Of those no more than how
+//! long they took is kept: after a refusal they are the only ones that were sent beside few.
 //!
 //! **Units.** Times, and numbers in flight that are held against times, are logarithms to the base 2 in
 //! parts of an octave ([`PARTS`]). So a difference of two is a factor: 1,024 is twice as much, 512 is
@@ -168,9 +169,7 @@ impl Knee {
 
     /// Takes in an answer, while the window has `size`.
     pub(crate) fn answered(&mut self, came: AnsweredAttempt, size: u32) -> Advice {
-        let taken = log2(nanos(came.took));
-        self.octaves.answered(came.among, taken);
-        self.shortest = self.shortest.min(taken);
+        let taken = self.base_on(came.among, came.took);
         if let Some(trial) = &mut self.trial {
             let varied = self.octaves.vary(VARIED);
             return match trial.answered(&came, taken, varied) {
@@ -197,11 +196,23 @@ impl Knee {
         }
     }
 
+    /// Takes in what an answer took, which is all that it says if something else spaced its attempt; gives that in
+    /// parts of an octave.
+    pub(crate) fn base_on(&mut self, among: u32, took: Duration) -> i64 {
+        let taken = log2(nanos(took));
+        self.octaves.answered(among, taken);
+        self.shortest = self.shortest.min(taken);
+        taken
+    }
+
     /// What an answer earns.
     fn earn(&mut self, came: &AnsweredAttempt, taken: i64) -> Advice {
         let below = self.octaves.base_below(came.among, KNOWN);
         let earned = self.pays(came, taken, below);
-        if earned != Advice::Stay && below.is_some() {
+        // Where nobody has overtaken there may be one slot, unless all take the same.
+        let ranks = self.ranks[0].and(self.ranks[1]);
+        let overtaken = ranks.highest() > 1 || !self.octaves.vary(ALIKE);
+        if earned != Advice::Stay && below.is_some() && overtaken {
             self.paid = self.paid.max(came.among);
         }
         earned

@@ -269,10 +269,32 @@ fn only_what_was_held_against_fewer_says_how_many_at_once_paid() {
         0,
         "there is nothing to hold the first against"
     );
-    served.answer(3, || 300);
-    assert_eq!(served.knee.paid(), 4);
+    served.answer(15, || 300);
+    assert!(served.knee.paid() >= 4);
     served.knee.interrupt();
     assert_eq!(served.knee.paid(), 0);
+}
+
+#[test]
+fn what_was_spaced_is_what_a_queue_is_held_against() {
+    let sizes = [false, true].map(|spaced| {
+        let mut served = Served::new(Service::Slots(1));
+        served.limited = true;
+        served.answer(3, || 300);
+        // As after a refusal: nothing is known of fewer in flight, but for what was spaced.
+        served.knee.octaves.forget();
+        served.knee.shortest = i64::MAX;
+        if spaced {
+            served.knee.base_on(1, Duration::from_millis(300));
+        }
+        served.answer(40, || 300);
+        served.sizes.iter().copied().max()
+    });
+    assert!(
+        sizes[0] > Some(4),
+        "with nothing to hold it against, each answer pays"
+    );
+    assert_eq!(sizes[1], Some(4));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 46] = [
+pub(crate) const KNOWN: [Known; 45] = [
     known("token bucket, 8 s", opening(23, 150)),
     known("Mistral's headers, no reset", one_call()),
     known("requests and tokens, 1.5 s", one_call()),
@@ -32,7 +32,7 @@ pub(crate) const KNOWN: [Known; 46] = [
         "sliding log, 1.5 s",
         idle(3_500, "what comes back is known an answer later"),
     ),
-    known("sliding log, 8 s", opening(34, 4_500)),
+    known("sliding log, 8 s", opening(34, 5_700)),
     known(
         "leaky bucket, resets in ms",
         idle(160, "one call of ten in reserve, and more after a refusal"),
@@ -57,7 +57,8 @@ pub(crate) const KNOWN: [Known; 46] = [
     known(
         "leaky bucket, resets in s",
         Gate {
-            regret: Share::tenths(87),
+            regret: Share::tenths(110),
+            wasted: Share::tenths(57),
             ..idle(
                 1_100,
                 "a window of 1 s and resets in whole seconds: nothing tells how it refills",
@@ -87,18 +88,6 @@ pub(crate) const KNOWN: [Known; 46] = [
         Gate {
             late: Some(Share::tenths(6_500)),
             ..slower(31, 500, ASKED)
-        },
-    ),
-    known(
-        "one slot that refuses for 50 ms",
-        Gate {
-            wasted: Share::tenths(70),
-            late: Some(Share::tenths(4_300)),
-            ..slower(
-                10,
-                900,
-                "the first four are refused, and sent again one after the other",
-            )
         },
     ),
     known("64 slots, 2 s", slower(160, 500, SLOTS)),

@@ -80,17 +80,19 @@ impl Adaptive {
 
     /// Asks after an answer whether more at once pay.
     pub(super) fn weigh(&mut self, flight: &Flight, order: Order, now: Time) {
+        let took = now - flight.sent_at;
         // Who refuses what is too much at once has no queue.
         if flight.note.spaced
             || self.last_held_by == Holder::Other
             || self.refusals.classifier.kind() == LimitKind::Parallel
         {
             self.knee.spaced();
+            self.knee.base_on(flight.among, took);
             return;
         }
         let came = AnsweredAttempt {
             among: flight.among,
-            took: now - flight.sent_at,
+            took,
             ahead: flight.note.order.ahead,
             rank: order.rank,
             beside: order.beside,

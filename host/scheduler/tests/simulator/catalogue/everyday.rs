@@ -92,10 +92,18 @@ pub(crate) fn queueing() -> Vec<Scenario> {
         until: Time::ZERO + SECOND / 20,
         ask: Duration::ZERO,
     }];
+    let steady_refusing = Plan {
+        steady: true,
+        ..refusing.clone()
+    };
     let rows = [
         ("one slot that states 1,000 a minute", gateway(1, 60)),
         ("8 slots that state 1,000 a minute", gateway(8, 800)),
         ("one slot that refuses for 50 ms", refusing),
+        (
+            "one slot, always 300 ms, that refuses for 50 ms",
+            steady_refusing,
+        ),
         ("one slot, 0.3 s", one),
         ("one slot, 0.3 s, 5 s to answer", limited),
         ("one slot, always 150 ms", steady),
@@ -115,7 +123,15 @@ pub(crate) fn queueing() -> Vec<Scenario> {
             near(slots(64, 0), 2000, 2000, Some(100)),
         ),
     ];
-    let row = |(name, plan): (_, Plan)| scenario(name, plan.with_jitter(), Gate::QUEUE);
+    let row = |(name, plan): (&'static str, Plan)| {
+        let gate = if name.ends_with("that refuses for 50 ms") {
+            let why = "97 % of what the slots give, and the first four are refused";
+            Gate::QUEUE.but(Gate::QUEUE.regret, Share::tenths(70), why)
+        } else {
+            Gate::QUEUE
+        };
+        scenario(name, plan.with_jitter(), gate)
+    };
     rows.into_iter().map(row).collect()
 }
 

@@ -4,6 +4,9 @@
 //! sim [FILTER] [--seeds N] [--from M]   the table of all scenarios whose name contains FILTER
 //! sim --write | --check                 puts it into README.md, or says whether it is there
 //! sim --trace NAME SEED                 everything that happens in one run, line by line
+//! sim --grid [--cells N] [--from M]     servers drawn by chance, what they reach and the worst of them
+//! sim --grid --cell NUMBER [--from M]   everything that happens in one of them
+//! sim --grid --write | --check          puts the grids 1 and 101 into README.md
 //! ```
 //!
 //! Decisions are tuned with the seeds 1 to 5, which the table shows; `--from 101` and the like are
@@ -18,6 +21,8 @@ use std::process::ExitCode;
 
 use simulator::catalogue::{self, Scenario};
 use simulator::client::{self, Way};
+use simulator::grid::{self, figures};
+use simulator::plan::Plan;
 use simulator::score::Scores;
 use simulator::table;
 
@@ -31,6 +36,9 @@ struct Wish {
     write: bool,
     check: bool,
     trace: Option<u64>,
+    grid: bool,
+    cells: u64,
+    cell: Option<u64>,
 }
 
 fn main() -> ExitCode {
@@ -38,7 +46,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some(wish) = Wish::read(&words) else {
         eprintln!(
-            "usage: sim [FILTER] [--seeds N] [--from M] | --write | --check | --trace NAME SEED"
+            "usage: sim [FILTER] [--seeds N] [--from M] | --write | --check | --trace NAME SEED | --grid [--cells N | --cell NUMBER] [--from M]"
         );
         return ExitCode::from(2);
     };
@@ -60,6 +68,9 @@ impl Wish {
             write: false,
             check: false,
             trace: None,
+            grid: false,
+            cells: 400,
+            cell: None,
         };
         loop {
             words = match words {
@@ -70,6 +81,18 @@ impl Wish {
                 }
                 ["--from", from, rest @ ..] => {
                     wish.from = from.parse().ok()?;
+                    rest
+                }
+                ["--grid", rest @ ..] => {
+                    wish.grid = true;
+                    rest
+                }
+                ["--cells", cells, rest @ ..] => {
+                    wish.cells = cells.parse().ok().filter(|cells| *cells > 0)?;
+                    rest
+                }
+                ["--cell", cell, rest @ ..] => {
+                    wish.cell = Some(cell.parse().ok()?);
                     rest
                 }
                 ["--write", rest @ ..] => {
@@ -96,6 +119,9 @@ impl Wish {
 }
 
 fn carry_out(wish: &Wish) -> Result<(), String> {
+    if wish.grid {
+        return carry_out_grid(wish);
+    }
     let mut scenarios = catalogue::all();
     if let Some(exact) = scenarios.iter().position(|s| s.name == wish.filter) {
         scenarios = vec![scenarios.swap_remove(exact)];
@@ -106,7 +132,7 @@ fn carry_out(wish: &Wish) -> Result<(), String> {
         return Err(format!("no scenario is called {:?}", wish.filter));
     };
     if let Some(seed) = wish.trace {
-        trace(first, seed);
+        show(&first.plan, first.name, seed);
         return Ok(());
     }
     let rows: Vec<(Scenario, Scores)> = scenarios
@@ -121,8 +147,41 @@ fn carry_out(wish: &Wish) -> Result<(), String> {
         print!("{text}");
         return Ok(());
     }
+    keep(wish, table::SCENARIOS, &text)
+}
+
+/// Tries a grid, or with `--write` and `--check` the one that is tuned with and the one that judges.
+fn carry_out_grid(wish: &Wish) -> Result<(), String> {
+    if let Some(number) = wish.cell {
+        let cells = grid::cells(wish.from, number + 1);
+        let cell = &cells[number as usize];
+        show(&cell.plan, &cell.to_string(), cell.seed);
+        return Ok(());
+    }
+    let tried = |grid| figures::try_all(&grid::cells(grid, wish.cells));
+    if !wish.write && !wish.check {
+        let tried = tried(wish.from);
+        print!("{}", figures::markdown(&[&tried]));
+        for line in figures::worst(&tried) {
+            println!("{line}");
+        }
+        let misses = figures::BOUNDS
+            .map(|bounds| bounds.misses(&tried, true))
+            .concat();
+        return misses.is_empty().then_some(()).ok_or(misses.join("\n"));
+    }
+    let grids = [tried(1), tried(101)];
+    keep(
+        wish,
+        table::GRID,
+        &figures::markdown(&[&grids[0], &grids[1]]),
+    )
+}
+
+/// Puts a table into the README, or says whether it is there.
+fn keep(wish: &Wish, markers: [&str; 2], text: &str) -> Result<(), String> {
     let readme = std::fs::read_to_string(README).map_err(|error| format!("{README}: {error}"))?;
-    let wanted = table::put(&readme, &text).ok_or(format!("{README}: no markers"))?;
+    let wanted = table::put(&readme, markers, text).ok_or(format!("{README}: no markers"))?;
     if wanted == readme {
         return Ok(());
     }
@@ -133,12 +192,13 @@ fn carry_out(wish: &Wish) -> Result<(), String> {
 }
 
 /// Prints one run; a broken invariant ends it with a panic, as everywhere.
-fn trace(scenario: &Scenario, seed: u64) {
+fn show(plan: &Plan, name: &str, seed: u64) {
     let way = Way {
-        name: scenario.name.to_owned(),
+        name: name.to_owned(),
         trace: true,
+        explain: false,
     };
-    let run = client::run(scenario.plan.world(seed), way);
+    let run = client::run(plan.world(seed), way);
     for line in run.trace {
         println!("{line}");
     }

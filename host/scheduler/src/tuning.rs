@@ -2,8 +2,7 @@
 //!
 //! A number is **pinned** by what comes out otherwise once it is doubled (of shares of a whole, once
 //! what they leave is): the **gate** of a scenario of the simulator, which is then broken
-//! (`cargo xtask sim`), or its **row** of the table, or a **test**. A scenario that misses its gate for a
-//! known reason has a second one beside the first, in `tests/simulator/known.rs`, which holds what it reaches.
+//! (`cargo xtask sim`), or its **row** of the table, or a **test**.
 //! Published are the numbers of the design that this one goes back to; the others were found by simulation.
 //!
 //! Sizes of memories, bounds of shifts and units of arithmetic decide nothing, and stand where they are used.

@@ -43,7 +43,8 @@ fn fault() -> impl Strategy<Value = Fault> {
                 until: from + Duration::from_secs(3 * span),
             },
             2 => Fault::Slow {
-                at: from,
+                from,
+                until: Time::NEVER,
                 factor: 10,
             },
             3 => Fault::Limit {
@@ -166,6 +167,7 @@ fn trace(plan: &Plan, seed: u64) -> Vec<String> {
     let way = Way {
         name: "a drawn world".to_owned(),
         trace: true,
+        explain: false,
     };
     client::run(plan.world(seed), way).trace
 }

@@ -56,6 +56,7 @@ fn client(plan: &Plan) -> Run {
     let way = Way {
         name: "models".to_owned(),
         trace: false,
+        explain: false,
     };
     client::run(plan.world(1), way)
 }

@@ -15,6 +15,7 @@ fn run(name: &str, plan: &Plan, seed: u64) -> Run {
     let way = Way {
         name: name.to_owned(),
         trace: true,
+        explain: false,
     };
     client::run(plan.world(seed), way)
 }

@@ -249,7 +249,11 @@ pub(crate) fn troubled() -> Vec<Scenario> {
     let shared = Plan::one(shared, 4000, 1500);
     let (halved, doubled) = (50, 200);
     let limit = |percent| with(Fault::Limit { at, percent });
-    let slow = with(Fault::Slow { at, factor: 10 });
+    let slow = with(Fault::Slow {
+        from: at,
+        until: Time::NEVER,
+        factor: 10,
+    });
     let (from, until) = (seconds(100), seconds(110));
     let short = Fault::Outage { from, until };
     let rows: [(&str, Plan, u64, u64); 9] = [

@@ -58,6 +58,8 @@ pub(crate) struct Run {
     /// Longest time in which there was work and credit and nothing was sent.
     /// `None` where the limits were never learnt.
     pub(crate) idle: Option<Duration>,
+    /// For how long lanes waited for what; empty unless asked for.
+    pub(crate) waited: BTreeMap<&'static str, Duration>,
     /// What happened, line by line; empty unless asked for.
     pub(crate) trace: Vec<String>,
 }
@@ -68,6 +70,8 @@ pub(crate) struct Way {
     /// What failures are called.
     pub(crate) name: String,
     pub(crate) trace: bool,
+    /// Whether to count what lanes wait for, which costs.
+    pub(crate) explain: bool,
 }
 
 #[derive(Debug)]
@@ -218,6 +222,7 @@ impl Client {
         for (idle, lane) in self.idle.iter_mut().zip(&self.lanes) {
             idle.until(at, || self.scheduler.view(*lane));
         }
+        self.count_waits(at);
         self.now = at;
         self.note_idleness();
         self.watch.tick(at);

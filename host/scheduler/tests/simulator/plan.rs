@@ -37,8 +37,12 @@ pub(crate) enum Fault {
     },
     /// Everything fails with 503.
     Outage { from: Time, until: Time },
-    /// Answers take longer from then on.
-    Slow { at: Time, factor: u32 },
+    /// Answers take longer.
+    Slow {
+        from: Time,
+        until: Time,
+        factor: u32,
+    },
     /// All limits are this share of the plan's from then on.
     Limit { at: Time, percent: u64 },
     /// The account is empty.

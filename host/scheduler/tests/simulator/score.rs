@@ -48,16 +48,22 @@ pub(crate) struct Scores {
     pub(crate) each: Vec<Score>,
 }
 
-/// Runs one seed.
+/// Runs one seed of a scenario.
 pub(crate) fn run(scenario: &Scenario, seed: u64) -> Score {
+    of_plan(&scenario.plan, scenario.name, scenario.change, seed)
+}
+
+/// Runs one seed of a plan.
+pub(crate) fn of_plan(plan: &Plan, name: &str, change: Option<Change>, seed: u64) -> Score {
     let way = Way {
-        name: scenario.name.to_owned(),
+        name: name.to_owned(),
         trace: false,
+        explain: false,
     };
-    let ideal = oracle::run(scenario.plan.world(seed));
-    let run = client::run(scenario.plan.world(seed), way.clone());
-    let mut score = judge(&scenario.plan, scenario.change, &run, &ideal);
-    if let Some(plan) = at_the_knee(&scenario.plan) {
+    let ideal = oracle::run(plan.world(seed));
+    let run = client::run(plan.world(seed), way.clone());
+    let mut score = judge(plan, change, &run, &ideal);
+    if let Some(plan) = at_the_knee(plan) {
         let best = client::run(plan.world(seed), way);
         let above = |percent| {
             let (ours, theirs) = (

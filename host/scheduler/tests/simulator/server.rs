@@ -187,8 +187,10 @@ impl Server {
     /// When something happens after `now` that nobody's request causes.
     pub(crate) fn next_change(&self, now: Time) -> Option<Time> {
         let faults = self.plan.faults.iter().flat_map(|fault| match *fault {
-            Fault::Storm { from, until, .. } | Fault::Outage { from, until } => [from, until],
-            Fault::Exhausted { at } | Fault::Limit { at, .. } | Fault::Slow { at, .. } => [at; 2],
+            Fault::Storm { from, until, .. }
+            | Fault::Outage { from, until }
+            | Fault::Slow { from, until, .. } => [from, until],
+            Fault::Exhausted { at } | Fault::Limit { at, .. } => [at; 2],
         });
         faults.chain(self.tenant_at).filter(|at| *at > now).min()
     }
@@ -253,7 +255,11 @@ impl Server {
 
     fn slowed(&self, now: Time, latency: Duration) -> Duration {
         let factors = self.plan.faults.iter().map(|fault| match fault {
-            Fault::Slow { at, factor } if *at <= now => *factor,
+            Fault::Slow {
+                from,
+                until,
+                factor,
+            } if *from <= now && now < *until => *factor,
             _ => 1,
         });
         factors.fold(latency, |latency, factor| latency * factor)

@@ -7,14 +7,13 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::catalogue::Scenario;
-use super::known;
 use super::score::{Score, Scores};
 
-/// Where the table stands in the README.
-pub(crate) const BEGIN: &str = "<!-- sim:begin -->\n";
+/// Between what the table of scenarios stands in the README.
+pub(crate) const SCENARIOS: [&str; 2] = ["<!-- sim:begin -->\n", "<!-- sim:end -->"];
 
-/// Its end.
-pub(crate) const END: &str = "<!-- sim:end -->";
+/// And that of the grid.
+pub(crate) const GRID: [&str; 2] = ["<!-- grid:begin -->\n", "<!-- grid:end -->"];
 
 const HEAD: &str = "\
 | scenario | regret | wasted | queue p50 | queue p99 | fairness | recovery | slower | late | idle | lost | gate |
@@ -41,11 +40,10 @@ fn row(text: &mut String, scenario: &Scenario, scores: &Scores) {
         }
     };
     let misses = scores.misses(&scenario.gate).join(", ");
-    let known = known::of(scenario.name).filter(|known| scores.misses(&known.gate).is_empty());
-    let verdict = match known {
-        _ if misses.is_empty() => format!("✓ {}", scenario.gate.why),
-        Some(known) => format!("{misses}: {}", known.gate.why),
-        None => format!("✗ {misses}"),
+    let verdict = if misses.is_empty() {
+        format!("✓ {}", scenario.gate.why)
+    } else {
+        format!("✗ {misses}")
     };
     writeln!(
         text,
@@ -82,9 +80,9 @@ fn span(span: Duration) -> String {
     }
 }
 
-/// `readme` with the table between its markers; `None` if it has none.
-pub(crate) fn put(readme: &str, table: &str) -> Option<String> {
-    let begin = readme.find(BEGIN)? + BEGIN.len();
-    let end = begin + readme[begin..].find(END)?;
+/// `readme` with the table between these markers; `None` if it has none.
+pub(crate) fn put(readme: &str, [begin, end]: [&str; 2], table: &str) -> Option<String> {
+    let begin = readme.find(begin)? + begin.len();
+    let end = begin + readme[begin..].find(end)?;
     Some(format!("{}{table}{}", &readme[..begin], &readme[end..]))
 }

@@ -1,6 +1,8 @@
-//! How long a lane has work and credit and sends nothing.
+//! How long a lane has work and credit and sends nothing, and what it waits for.
 
 use std::time::Duration;
+
+use runner_scheduler::{Time, WaitReason};
 
 use super::Client;
 use crate::simulator::idle::Idle;
@@ -40,5 +42,26 @@ impl Client {
             Some(opens.before(self.plan.delay))
         });
         self.idle[lane].look(self.now, sent, credit);
+    }
+
+    /// Counts what lanes wait for until `at`.
+    pub(super) fn count_waits(&mut self, at: Time) {
+        if !self.way.explain {
+            return;
+        }
+        for lane in &self.lanes {
+            let view = self.scheduler.view(*lane);
+            let why = match view.wait.map(|wait| wait.why) {
+                _ if view.queued == 0 => continue,
+                None => "answers",
+                Some(WaitReason::Learnt { .. }) => "what headers say",
+                Some(WaitReason::Declared { .. }) => "a declared limit",
+                Some(WaitReason::Pace { .. }) => "the rate that was found",
+                Some(WaitReason::Blocked { asked: true }) => "what a refusal asked for",
+                Some(WaitReason::Blocked { asked: false }) => "the pause after a refusal",
+                Some(WaitReason::Broken | WaitReason::Backoff) => "a broken server",
+            };
+            *self.run.waited.entry(why).or_default() += at.since(self.now);
+        }
     }
 }

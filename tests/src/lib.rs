@@ -2,7 +2,7 @@
 //!
 //! Both are real. [`ModelApi`] is an HTTP server on the loopback interface that answers
 //! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
-//! real time and keeps the books; a [`Client`] speaks to either; [`readings`] are all that bytes can
+//! real time and keeps the books; a [`Client`] speaks to either, a [`RealServer`] stands before either; [`readings`] are all that bytes can
 //! be taken for; [`peak`] is what something takes in memory, an [`archive`] what it may have
 //! to read; a [`Misbehaviour`] is what the hostile guest does. [`Viewed`] is a browser. [`Run`] starts the built
 //! program in an empty home with nothing in its environment but what the test gives it. What
@@ -25,6 +25,7 @@ mod misbehaviours;
 mod model_api;
 mod quota;
 mod readings;
+mod real_server;
 mod run;
 mod starting;
 mod viewed;
@@ -40,5 +41,6 @@ pub use misbehaviours::Misbehaviour;
 pub use model_api::{ModelApi, Seen, View};
 pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
 pub use readings::{inflated, readings};
+pub use real_server::RealServer;
 pub use run::{Finished, Run, Running, built_program, target_folder, workspace_root};
 pub use viewed::Viewed;

@@ -13,6 +13,7 @@ use serde_json::Value;
 mod declared;
 mod endings;
 mod others;
+mod real;
 mod servers;
 mod together;
 mod visible;

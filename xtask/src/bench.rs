@@ -3,20 +3,22 @@
 //!
 //! What is measured and how stands in `tests/examples/bench.rs` (cost of a case),
 //! `tests/examples/allocations.rs` (how often it takes memory), `tests/examples/lanes.rs` (use of a
-//! quota), `host/view/examples/million` (what the viewer takes for a run of a million cases) and, for the
-//! scheduler alone, `host/scheduler/examples/overhead.rs`; this builds what they need.
+//! quota), `tests/examples/servers.rs` (that of servers that other people make), `host/view/examples/million`
+//! (what the viewer takes for a run of a million cases) and, for the scheduler alone, `host/scheduler/examples/overhead.rs`; this builds what they need.
 
 use crate::place::Place;
 use crate::plugins;
 use crate::program;
+use crate::servers;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
 /// The programs that measure, and what they are given.
-const MEASURES: [(&str, &[&str]); 5] = [
+const MEASURES: [(&str, &[&str]); 6] = [
     ("overhead", &[]),
     ("bench", &[]),
     ("lanes", &["--runs", "1"]),
+    ("servers", &[]),
     ("million", &[]),
     // Last: it fails where a case takes more than it did.
     ("allocations", &[]),
@@ -34,6 +36,9 @@ pub(crate) fn run(place: &Place, words: &[String]) -> Result<(), Failure> {
     let wanted = |name: &str| own.is_none_or(|(wanted, _)| wanted == name);
     let measures = MEASURES.iter().filter(|(name, _)| wanted(name));
     plugins::run(place, Wish::Any)?;
+    if measures.clone().any(|(name, _)| *name == "servers") {
+        servers::run(place)?;
+    }
     // What is counted, and what a server's pace decides, is no faster for it.
     if measures.clone().any(|(name, _)| *name == "bench") {
         program::build_to_ship(place)?;

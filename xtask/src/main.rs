@@ -27,6 +27,7 @@ mod pure;
 mod pypi;
 mod python;
 mod quickstart;
+mod servers;
 mod sim;
 mod site;
 mod soak;
@@ -58,13 +59,18 @@ usage: cargo xtask <command>
   site                make pages of the documents, and look where their links lead
   bench [MEASURE [ARGUMENT…]]
                       measure what admission costs (overhead), and whole runs of the program:
-                      CPU a case and distance to the ideal (bench), use of a quota (lanes), how
-                      long the viewer takes for a million cases (million), how often a case
+                      CPU a case and distance to the ideal (bench), use of a quota (lanes), that
+                      of nginx and LiteLLM's proxy, promptfoo beside it (servers), how long the
+                      viewer takes for a million cases (million), how often a case
                       takes memory, which may not grow (allocations, which needs heaptrack;
                       with --write what is counted is what it may take)
+  servers             fetch nginx from Debian and LiteLLM's proxy from PyPI, which the tests use
+                      where they can be had
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED
                       the scheduler against a clairvoyant client, in simulation: the score
                       table; put into the crate's README; one run, event by event
+  sim --grid [--cells N] [--from M] [--write | --check]
+                      the same with servers drawn by chance: what they reach, and the worst
   soak [--cycles N] [--seed S]
                       kill the program at random moments and let it go on, 2000 times
                       unless told otherwise, and look each time at what it left
@@ -128,6 +134,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| sim::run(place, &words))
         }
+        ["servers"] => Box::new(servers::run),
         ["soak", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| soak::run(place, &words))

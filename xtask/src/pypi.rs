@@ -5,25 +5,36 @@ use std::process::{Command, Stdio};
 
 use crate::step::{self, Failure};
 
-/// The programs of a package (`NAME==VERSION`), which is installed below `home` if it isn't there.
+/// The programs of a package (`NAME==VERSION`) that needs no others, which is installed below `home` if it isn't there.
 pub(crate) fn programs(home: &Path, package: &str) -> Result<PathBuf, Failure> {
     let environment = home.join(package.replace("==", "-"));
+    installed(&environment, &["--no-deps", package])
+}
+
+/// The programs of a package and of all that it needs, in this environment.
+pub(crate) fn programs_with_all(environment: &Path, package: &str) -> Result<PathBuf, Failure> {
+    installed(environment, &[package])
+}
+
+/// Installs what `words` name into an environment that isn't there yet; gives where its programs are.
+fn installed(environment: &Path, words: &[&str]) -> Result<PathBuf, Failure> {
+    let package = words.last().copied().unwrap_or_default();
     let bin = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
     let installed = environment.join("installed");
-    if installed.is_file() {
+    if std::fs::read_to_string(&installed).is_ok_and(|noted| noted == package) {
         return Ok(bin);
     }
     python_is_there()?;
     let mut make = Command::new("python3");
-    make.args(["-m", "venv", "--clear"]).arg(&environment);
+    make.args(["-m", "venv", "--clear"]).arg(environment);
     make.stdout(Stdio::null());
     step::run("making a Python environment below target/", &mut make)?;
     let mut install = Command::new(bin.join("python"));
-    install.args(["-m", "pip", "install", "--quiet", "--no-deps"]);
+    install.args(["-m", "pip", "install", "--quiet"]);
     install.args(["--disable-pip-version-check", "--only-binary", ":all:"]);
     step::run(
         &format!("installing {package} from PyPI"),
-        install.arg(package),
+        install.args(words),
     )?;
     // The last thing: an installation that was cut off is begun anew.
     let noted = std::fs::write(&installed, package);

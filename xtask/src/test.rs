@@ -15,6 +15,7 @@ use crate::plugins;
 use crate::program;
 use crate::python;
 use crate::quickstart;
+use crate::servers;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
@@ -29,6 +30,7 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     quickstart::example(place, Some(&home))?;
     dist::quick(place)?;
     check::run(place)?;
+    servers::run(place)?;
     let mut cargo = step::cargo(&place.root);
     cargo.args(["test", "--locked", "--release", "--workspace"]);
     step::run("building all tests", cargo.arg("--no-run"))?;

@@ -51,7 +51,6 @@ mod requests;
 mod streamed;
 mod words;
 
-use counts::Counts;
 pub(crate) use guest_host::case;
 use guest_host::{GuestHost, ModelAccess};
 pub(crate) use limit::WorkLimit;

@@ -190,8 +190,7 @@ impl<'a> AssertionReader<'a> {
         let value = entry.get("value");
         let Runs { process, sends } = self.check_code(&name, value.as_ref(), entry);
         let code = |entry: &Entry<'_>, usage| {
-            let script = code::read(entry, self.reading)?;
-            Some(code::meant(script, usage))
+            code::read(entry, self.reading).map(|script| code::meant(script, usage))
         };
         let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
         let value_at = value.as_ref().map_or_else(|| entry.at(), Entry::at);

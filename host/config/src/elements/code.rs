@@ -113,19 +113,18 @@ fn inline(
     reading: Reading<'_>,
 ) -> Runs {
     let settings = Settings::default();
-    let reaches = reaches(language, origin, reading);
-    let reaches = if is_plain(text) { reaches } else { &[] };
+    let granted = granted(language, origin, reading);
+    let granted = if is_plain(text) { granted } else { &[] };
     let needs = || scan::of((language, false), text, &|_| false);
-    let (reason, sends) = outside(reading.runtime, (at, reading), needs, reaches);
+    let (reason, reaches) = outside(reading.runtime, (at, reading), needs, granted);
     let engine = process::engine(language, &settings, reading);
     let code = format!("inline {language}");
     let Some((engine, reason)) = engine.zip(reason).filter(|_| origin.may_bring_programs()) else {
         reading.code.note(language);
-        let reaches = if sends { reaches } else { &[] };
         reading.code.place(code, None, reaches);
         return Runs {
             process: None,
-            sends,
+            sends: !reaches.is_empty(),
         };
     };
     let named = (origin, at);
@@ -140,7 +139,7 @@ fn inline(
 }
 
 /// The hosts to which code that somebody wrote may send requests from the sandbox.
-fn reaches<'a>(language: &str, origin: &TextOrigin, reading: Reading<'a>) -> &'a [String] {
+fn granted<'a>(language: &str, origin: &TextOrigin, reading: Reading<'a>) -> &'a [String] {
     if origin.may_bring_programs() {
         reading.reaches(language)
     } else {
@@ -149,36 +148,35 @@ fn reaches<'a>(language: &str, origin: &TextOrigin, reading: Reading<'a>) -> &'a
 }
 
 /// Why code runs outside the sandbox: because its owner says so, or by what it needs beyond the hosts that
-/// it `reaches`. Where the owner keeps it inside, what it will lack there is told. The second part is
-/// whether it sends requests from inside.
-fn outside(
+/// it is `granted`. Where the owner keeps it inside, what it will lack there is told. The second part is the
+/// hosts that it reaches from inside.
+fn outside<'a>(
     runtime: Option<Runtime>,
     (at, reading): (&Position, Reading<'_>),
     needs: impl FnOnce() -> CodeNeeds,
-    reaches: &[String],
-) -> (Option<String>, bool) {
+    granted: &'a [String],
+) -> (Option<String>, &'a [String]) {
     if runtime == Some(Runtime::Process) {
-        return (Some("runtime: process".to_owned()), false);
+        return (Some("runtime: process".to_owned()), &[]);
     }
-    let CodeNeeds {
-        first,
-        beyond_requests,
-        sends,
-    } = needs();
-    let is_granted = !reaches.is_empty();
-    let lacks = if is_granted { beyond_requests } else { first };
-    if runtime.is_none() {
-        let sends = is_granted && sends && lacks.is_none();
-        return (lacks, sends);
+    let needs = needs();
+    let reaches = if needs.sends { granted } else { &[] };
+    let lacks = match granted {
+        [] => needs.first,
+        _ => needs.beyond_requests,
+    };
+    match (runtime, lacks) {
+        (_, None) => (None, reaches),
+        (None, lacks) => (lacks, &[]),
+        (Some(_), Some(need)) => {
+            let message = format!("the code {need}, which the sandbox doesn't have");
+            let help = "without `runtime: sandbox` it runs on your machine, once you agree";
+            reading
+                .findings
+                .warn(at.clone(), message, Some(help.to_owned()));
+            (None, reaches)
+        }
     }
-    if let Some(need) = lacks {
-        let message = format!("the code {need}, which the sandbox doesn't have");
-        let help = "without `runtime: sandbox` it runs on your machine, once you agree";
-        reading
-            .findings
-            .warn(at.clone(), message, Some(help.to_owned()));
-    }
-    (None, is_granted && sends)
 }
 
 /// The script that `file://path[:function]` names, or a bare path, or `package:name:export`.
@@ -226,8 +224,8 @@ pub(crate) fn file_with(
         Gathering::new(reading, language, &extensions, origin, is_outside).all(&shown, at)
     })?;
     let files = &found.files;
-    let reaches = reaches(language, origin, reading);
-    let (reason, sends) = outside(runs, (at, reading), || files.needs.clone(), reaches);
+    let granted = granted(language, origin, reading);
+    let (reason, reaches) = outside(runs, (at, reading), || files.needs.clone(), granted);
     let engine = process::engine(language, settings, reading);
     let process = engine.zip(reason).map(|(engine, reason)| {
         let brought = ProgramSource {
@@ -237,9 +235,8 @@ pub(crate) fn file_with(
         let process = process::program(brought, settings, (origin, at), reading);
         (process, reason)
     });
-    let named = (&*shown, at);
     let syntax = &reading.code.syntax;
-    syntax.files(language, files, process.is_some(), named);
+    syntax.files(language, files, process.is_some(), (&*shown, at));
     let runs = process.as_ref();
     let runs = runs.map(|(process, reason)| (&**process, reason.clone()));
     // Who runs it in the sandbox also makes JavaScript of its TypeScript.
@@ -249,11 +246,8 @@ pub(crate) fn file_with(
     {
         reading.code.note(language);
     }
-    let sends = sends && process.is_none();
-    let reaches = if sends { reaches } else { &[] };
-    reading
-        .code
-        .place(shown.display().to_string(), runs, reaches);
+    let code = shown.display().to_string();
+    reading.code.place(code, runs, reaches);
     Some(Arc::new(Script {
         language: language.to_owned(),
         key: at.key.clone(),
@@ -262,7 +256,7 @@ pub(crate) fn file_with(
             entry,
         },
         process: process.map(|(process, _)| process),
-        sends,
+        sends: !reaches.is_empty(),
     }))
 }
 

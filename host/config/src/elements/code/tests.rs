@@ -408,9 +408,9 @@ fn granted(config: &str) -> (String, Vec<Placed>) {
     match folder.try_plan() {
         Err(error) => (error.to_string(), Vec::new()),
         Ok((plan, _)) => {
-            let places = plan.code_places.into_iter();
-            let placed = places.map(|it| (it.code, it.command, it.reaches.len()));
-            (String::new(), placed.collect())
+            let each = plan.code_places.into_iter();
+            let each = each.map(|it| (it.code, it.command, it.reaches.len()));
+            (String::new(), each.collect())
         }
     }
 }

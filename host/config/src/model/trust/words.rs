@@ -142,14 +142,7 @@ impl fmt::Display for TrustSubject {
                 let network = network(origin).unwrap_or(OWN);
                 write!(f, "connect to {}{network}", named(origin))
             }
-            Self::Requests { code, to } => {
-                let (code, network) = (named(code), network(to).unwrap_or_default());
-                let to = named(to);
-                write!(
-                    f,
-                    "let its own code in {code} send requests to {to}{network}"
-                )
-            }
+            Self::Requests { code, to } => requests(f, code, to),
             Self::Certificates { to, sha256 } => certificates(f, to, sha256.is_some()),
             Self::Component {
                 alias,
@@ -188,6 +181,16 @@ impl fmt::Display for TrustSubject {
             }
         }
     }
+}
+
+/// Requests of the config's own code.
+fn requests(f: &mut fmt::Formatter<'_>, code: &str, to: &str) -> fmt::Result {
+    let (code, network) = (named(code), network(to).unwrap_or_default());
+    let to = named(to);
+    write!(
+        f,
+        "let its own code in {code} send requests to {to}{network}"
+    )
 }
 
 /// A variable of the environment, or all of them.

@@ -56,9 +56,11 @@ fn the_header_for_c_has_the_records_of_the_contract() {
     let folder = workspace_root().join("wit/v0_1");
     let (package, _) = resolve.push_dir(&folder).expect("the contract is read");
     let world = resolve.select_world(&[package], Some("assertion-plugin"));
-    let mut options = wit_bindgen_c::Opts::default();
-    options.no_object_file = true;
-    options.rename_world = Some("runner".to_owned());
+    let options = wit_bindgen_c::Opts {
+        no_object_file: true,
+        rename_world: Some("runner".to_owned()),
+        ..Default::default()
+    };
     let mut files = wit_bindgen_core::Files::default();
     let mut generator = options.build();
     let written = generator.generate(&mut resolve, world.expect("it is there"), &mut files);

@@ -222,6 +222,15 @@ pub(crate) fn crooked() -> Vec<Scenario> {
     ]
 }
 
+/// Answers take so many times as long from then on.
+fn slow_from(from: Time, factor: u32) -> Fault {
+    Fault::Slow {
+        from,
+        until: Time::NEVER,
+        factor,
+    }
+}
+
 /// Limits that change, other users, bad days; the server declares its limits.
 pub(crate) fn troubled() -> Vec<Scenario> {
     let with = |fault| {
@@ -249,11 +258,7 @@ pub(crate) fn troubled() -> Vec<Scenario> {
     let shared = Plan::one(shared, 4000, 1500);
     let (halved, doubled) = (50, 200);
     let limit = |percent| with(Fault::Limit { at, percent });
-    let slow = with(Fault::Slow {
-        from: at,
-        until: Time::NEVER,
-        factor: 10,
-    });
+    let slow = with(slow_from(at, 10));
     let (from, until) = (seconds(100), seconds(110));
     let short = Fault::Outage { from, until };
     let rows: [(&str, Plan, u64, u64); 9] = [

@@ -326,11 +326,12 @@ impl Cell {
     pub(crate) fn class(&self) -> Class {
         match (self.counting, self.saying) {
             (Counting::OneSlot | Counting::Slots, _) => Class::Queue,
-            (Counting::Parallel, _) => Class::Undeclared,
+            (Counting::Parallel, _) | (_, Saying::Seconds | Saying::Millis | Saying::Nothing) => {
+                Class::Undeclared
+            }
             (_, Saying::All | Saying::Limits | Saying::Remaining | Saying::Stale) => {
                 Class::Declared
             }
-            (_, Saying::Seconds | Saying::Millis | Saying::Nothing) => Class::Undeclared,
         }
     }
 

@@ -59,6 +59,37 @@ const NINE_TENTHS: Gate = Gate::UNDECLARED.but(
     "90 % of the ideal, from the first call on",
 );
 
+/// Slots behind a limit that is stated, or behind one refusal.
+fn limited_slots() -> [(&'static str, Plan); 4] {
+    let slots = |slots, server| ServerPlan {
+        service: Service::Slots { slots, crowding: 0 },
+        ..server
+    };
+    let (limit, window) = (1000, 60 * SECOND);
+    let stated = limited(Style::OpenAi, Ask::Nothing, Shape::Fixed { limit, window });
+    let mut silent = ServerPlan::declaring(Style::Silent, Ask::Nothing, &[]);
+    silent.faults = vec![Fault::Storm {
+        from: seconds(0),
+        until: Time::ZERO + SECOND / 20,
+        ask: Duration::ZERO,
+    }];
+    let refusing = near(slots(1, silent), 60, 300, None);
+    let steady = Plan {
+        steady: true,
+        ..refusing.clone()
+    };
+    let few = near(slots(1, stated.clone()), 60, 300, None);
+    [
+        ("one slot that states 1,000 a minute", few),
+        (
+            "8 slots that state 1,000 a minute",
+            near(slots(8, stated), 800, 300, None),
+        ),
+        ("one slot that refuses for 50 ms", refusing),
+        ("one slot, always 300 ms, that refuses for 50 ms", steady),
+    ]
+}
+
 /// Servers with slots, which never refuse.
 pub(crate) fn queueing() -> Vec<Scenario> {
     let slots = |slots, crowding| ServerPlan {
@@ -74,36 +105,7 @@ pub(crate) fn queueing() -> Vec<Scenario> {
         steady: true,
         ..near(slots(1, 0), 60, 150, None)
     };
-    let (limit, window) = (1000, 60 * SECOND);
-    let stated = [(Shape::Fixed { limit, window }, Unit::Requests)];
-    let gateway = |count, jobs| {
-        let server = ServerPlan {
-            service: Service::Slots {
-                slots: count,
-                crowding: 0,
-            },
-            ..ServerPlan::declaring(Style::OpenAi, Ask::Nothing, &stated)
-        };
-        near(server, jobs, 300, None)
-    };
-    let mut refusing = near(slots(1, 0), 60, 300, None);
-    refusing.servers[0].faults = vec![Fault::Storm {
-        from: seconds(0),
-        until: Time::ZERO + SECOND / 20,
-        ask: Duration::ZERO,
-    }];
-    let steady_refusing = Plan {
-        steady: true,
-        ..refusing.clone()
-    };
     let rows = [
-        ("one slot that states 1,000 a minute", gateway(1, 60)),
-        ("8 slots that state 1,000 a minute", gateway(8, 800)),
-        ("one slot that refuses for 50 ms", refusing),
-        (
-            "one slot, always 300 ms, that refuses for 50 ms",
-            steady_refusing,
-        ),
         ("one slot, 0.3 s", one),
         ("one slot, 0.3 s, 5 s to answer", limited),
         ("one slot, always 150 ms", steady),
@@ -132,7 +134,7 @@ pub(crate) fn queueing() -> Vec<Scenario> {
         };
         scenario(name, plan.with_jitter(), gate)
     };
-    rows.into_iter().map(row).collect()
+    limited_slots().into_iter().chain(rows).map(row).collect()
 }
 
 /// A limit and what is left, and not when it is filled again.

@@ -222,10 +222,10 @@ fn told(tried: &TriedCell) -> String {
     waited.sort_by_key(|(_, span)| Reverse(*span));
     let part = |(why, span): &(&str, u64)| format!("{why} {}", Share::of(*span, all));
     let waited: Vec<String> = waited.iter().take(2).map(part).collect();
-    let (seed, cell, wasted) = (tried.cell.seed, &tried.cell, tried.score.wasted);
+    let (seed, cell, refused) = (tried.cell.seed, &tried.cell, tried.score.wasted);
     let goodput = tried.goodput();
     format!(
-        "{goodput}, {wasted} refused: cell {seed} ({cell}); waited for {}",
+        "{goodput}, {refused} refused: cell {seed} ({cell}); waited for {}",
         waited.join(", ")
     )
 }

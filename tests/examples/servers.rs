@@ -6,17 +6,17 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use runner_tests::{Limit, Quota, QuotaServer, RealServer, Run, Traffic, target_folder};
 
-/// A server, what is asked of it, and what a client needs that knows it.
+/// A server, and what is asked of it.
 struct Measure {
     name: &'static str,
     cases: usize,
     start: fn(&QuotaServer) -> Option<RealServer>,
-    /// Calls at once, and then calls a second.
-    ideal: (usize, f64),
+    /// Seconds that a client needs which knows the limit, if it begins now.
+    ideal: fn() -> f64,
 }
 
 const KEY: (&str, &str) = ("OPENAI_API_KEY", "sk-test-key-of-a-test");
@@ -29,19 +29,20 @@ fn measures() -> [Measure; 3] {
             name: "nginx, 50 a second, burst 20",
             cases: 500,
             start: |api| RealServer::nginx(api.api(), 50, "burst=20 nodelay"),
-            ideal: (21, 50.0),
+            ideal: || (500.0 - 21.0) / 50.0,
         },
         Measure {
             name: "nginx, 50 a second, delaying",
             cases: 500,
             start: |api| RealServer::nginx(api.api(), 50, "burst=40"),
-            ideal: (1, 50.0),
+            ideal: || (500.0 - 1.0) / 50.0,
         },
         Measure {
             name: "LiteLLM, 60 a minute",
             cases: 120,
             start: |api| RealServer::litellm(api.api(), 60),
-            ideal: (60, 1.0),
+            // A minute's worth now, and another when the clock's next minute begins.
+            ideal: || 60.0 - since_the_epoch().as_secs_f64() % 60.0,
         },
     ]
 }
@@ -74,12 +75,11 @@ impl Measure {
             );
             return;
         };
+        let ideal = (self.ideal)();
         let run = Run::new().config(CONFIG).numbered_tests(self.cases);
         let refused =
             client(&run, &server.url()).map_or("–".to_owned(), |refused| refused.to_string());
         let traffic: Traffic = api.traffic();
-        let (at_once, rate) = self.ideal;
-        let ideal = self.cases.saturating_sub(at_once) as f64 / rate;
         let most = traffic.found_in_flight().into_iter().max().unwrap_or(0) + 1;
         println!(
             "{:<32} {who:<10} {ideal:>6.1} s {:>6.1} s {refused:>9} {most:>9}",
@@ -87,6 +87,11 @@ impl Measure {
             traffic.makespan().as_secs_f64(),
         );
     }
+}
+
+fn since_the_epoch() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.expect("the clock is past 1970")
 }
 
 /// Runs the built program; says how many calls were refused.

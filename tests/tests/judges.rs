@@ -207,9 +207,10 @@ fn a_threshold_is_not_held_by_what_a_judge_failed_to_grade() {
     let api = ModelApi::start();
     api.rule(|seen| {
         let asked = seen.json["messages"].to_string();
-        let verdict = match asked.contains("Say nothing") {
-            true => "I would rather not say",
-            false => r#"{"pass": true, "score": 1}"#,
+        let verdict = if asked.contains("Say nothing") {
+            "I would rather not say"
+        } else {
+            r#"{"pass": true, "score": 1}"#
         };
         (seen.json["model"] != "answers").then(|| Answer::text(verdict))
     });

@@ -95,7 +95,7 @@ impl Apart {
     /// # Errors
     /// If it can't be rendered so: marks are longer than what they stand for, and all of it may be too much.
     pub fn of<E>(
-        secret: u64,
+        secret: u128,
         text: &str,
         render: impl Fn(&Escape<'_>) -> Result<String, E>,
     ) -> Result<Option<Self>, E> {
@@ -286,7 +286,7 @@ impl Apart {
 }
 
 impl Aside {
-    fn new(secret: u64) -> Self {
+    fn new(secret: u128) -> Self {
         Self {
             // Digits, which no filter for letters changes.
             start: format!("\u{e000}{secret}\u{e000}"),

@@ -122,13 +122,13 @@ pub(crate) fn body(written: &Value, filler: &Filler) -> Result<(Vec<u8>, String)
 }
 
 /// A text that stands in no part; for the same parts always the same.
-fn boundary(parts: &[(String, Vec<u8>)], secret: u64) -> String {
+fn boundary(parts: &[(String, Vec<u8>)], secret: u128) -> String {
     let holds = |bytes: &[u8], text: &str| {
         let text = text.as_bytes();
         let mut places = bytes.windows(text.len());
         places.any(|it| it[0] == text[0] && it == text)
     };
-    let mut each = (0_u64..).map(|number| format!("runner-{:016x}", secret.wrapping_add(number)));
+    let mut each = (0_u128..).map(|number| format!("runner-{:032x}", secret.wrapping_add(number)));
     let is_free = |text: &String| {
         let mut parts = parts.iter();
         !parts.any(|(head, content)| holds(head.as_bytes(), text) || holds(content, text))
@@ -287,6 +287,8 @@ mod tests {
         let both = json!([parts[0], file]);
         let (text, other) = sent(&both, &vars);
         assert_ne!(boundary, other);
+        // So long that no text can be tried for that holds its own.
+        assert_eq!(boundary.len(), "runner-".len() + 32);
         assert_eq!(text.matches("--B\r\n").count(), 2);
     }
 

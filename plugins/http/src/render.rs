@@ -5,13 +5,12 @@
 //! encoded as it goes, unless the template says `safe`. Only a body that is no JSON before it is
 //! filled is read after it, and then no variable adds a member to it.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_plugin::Error;
 use runner_plugin::json::{Map, Value};
 use runner_template::{Apart, Escape, Limits, Mixed, Printed, Scope, Template, is_plain};
 use serde::de::IgnoredAny;
+use sha2::{Digest as _, Sha256};
 
 /// What templates see.
 pub(crate) struct Filler {
@@ -133,13 +132,11 @@ impl Filler {
         Apart::of(self.secret(), text, render)?.ok_or_else(|| mixed(what))
     }
 
-    /// A number that no variable can know: it is made of all of them.
-    pub(crate) fn secret(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for (name, value) in &self.vars {
-            (name, value.to_string()).hash(&mut hasher);
-        }
-        hasher.finish()
+    /// A number that no variable can know, and none can be tried for: it is made of all of them.
+    pub(crate) fn secret(&self) -> u128 {
+        let vars = serde_json::to_vec(&self.vars).unwrap_or_default();
+        let digest = Sha256::digest(vars);
+        u128::from_be_bytes(std::array::from_fn(|at| digest[at]))
     }
 }
 

@@ -151,7 +151,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 22] = [
+const FOR_PLUGINS: [(&str, &str); 23] = [
     ("serde", "typed JSON"),
     (
         "base64",
@@ -175,6 +175,10 @@ const FOR_PLUGINS: [(&str, &str); 22] = [
     ("oxc_span", "TypeScript in `plugins/javascript`"),
     ("oxc_syntax", "TypeScript in `plugins/javascript`"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
+    (
+        "sha2",
+        "what no variable can hold by intent, in `plugins/http`",
+    ),
     ("sqlparser", "SQL"),
     ("icu_collator", "`Intl.Collator` of `plugins/javascript`"),
     ("icu_locale_core", "`Intl.Collator` of `plugins/javascript`"),

@@ -54,7 +54,7 @@ fn meant(text: &str, template: &Printing<'_>) -> Result<PromptContent, RenderErr
     let Some(begin) = starts.into_iter().find(|it| start.starts_with(it)) else {
         return Ok(PromptContent::Open);
     };
-    let apart = Apart::of(*SECRET, text, template)?.ok_or(Mixed)?;
+    let apart = Apart::of((*SECRET).into(), text, template)?.ok_or(Mixed)?;
     if apart.is_one_value() {
         return Ok(PromptContent::Open);
     }

@@ -3,33 +3,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Imported Functions from `runner:plugin/log@0.1.1`
+// Imported Functions from `runner:plugin/log@0.1.2`
 
-__attribute__((__import_module__("runner:plugin/log@0.1.1"), __import_name__("emit")))
+__attribute__((__import_module__("runner:plugin/log@0.1.2"), __import_name__("emit")))
 extern void __wasm_import_runner_plugin_log_emit(int32_t, uint8_t *, size_t, uint8_t *, size_t);
 
-// Imported Functions from `runner:plugin/llm@0.1.1`
+// Imported Functions from `runner:plugin/llm@0.1.2`
 
-__attribute__((__import_module__("runner:plugin/llm@0.1.1"), __import_name__("complete")))
+__attribute__((__import_module__("runner:plugin/llm@0.1.2"), __import_name__("complete")))
 extern void __wasm_import_runner_plugin_llm_complete(uint8_t *, uint8_t *);
 
-__attribute__((__import_module__("runner:plugin/llm@0.1.1"), __import_name__("complete-all")))
+__attribute__((__import_module__("runner:plugin/llm@0.1.2"), __import_name__("complete-all")))
 extern void __wasm_import_runner_plugin_llm_complete_all(uint8_t *, size_t, uint8_t *, size_t, uint8_t *);
 
-__attribute__((__import_module__("runner:plugin/llm@0.1.1"), __import_name__("embed")))
+__attribute__((__import_module__("runner:plugin/llm@0.1.2"), __import_name__("embed")))
 extern void __wasm_import_runner_plugin_llm_embed(uint8_t *, size_t, uint8_t *, size_t, uint8_t *);
 
-// Imported Functions from `runner:plugin/http@0.1.1`
+// Imported Functions from `runner:plugin/http@0.1.2`
 
-__attribute__((__import_module__("runner:plugin/http@0.1.1"), __import_name__("send")))
+__attribute__((__import_module__("runner:plugin/http@0.1.2"), __import_name__("send")))
 extern void __wasm_import_runner_plugin_http_send(uint8_t *, uint8_t *);
 
-__attribute__((__import_module__("runner:plugin/http@0.1.1"), __import_name__("send-all")))
+__attribute__((__import_module__("runner:plugin/http@0.1.2"), __import_name__("send-all")))
 extern void __wasm_import_runner_plugin_http_send_all(uint8_t *, size_t, uint8_t *);
 
-// Exported Functions from `runner:plugin/meta@0.1.1`
+// Exported Functions from `runner:plugin/meta@0.1.2`
 
-__attribute__((__weak__, __export_name__("cabi_post_runner:plugin/meta@0.1.1#describe")))
+__attribute__((__weak__, __export_name__("cabi_post_runner:plugin/meta@0.1.2#describe")))
 void __wasm_export_exports_runner_plugin_meta_describe_post_return(uint8_t * arg0) {
   if ((*((size_t*) (arg0 + sizeof(void*)))) > 0) {
     free(*((uint8_t **) (arg0 + 0)));
@@ -217,7 +217,7 @@ void __wasm_export_exports_runner_plugin_meta_describe_post_return(uint8_t * arg
   }
 }
 
-__attribute__((__weak__, __export_name__("cabi_post_runner:plugin/meta@0.1.1#check-config")))
+__attribute__((__weak__, __export_name__("cabi_post_runner:plugin/meta@0.1.2#check-config")))
 void __wasm_export_exports_runner_plugin_meta_check_config_post_return(uint8_t * arg0) {
   size_t len = *((size_t*) (arg0 + sizeof(void*)));
   if (len > 0) {
@@ -236,9 +236,9 @@ void __wasm_export_exports_runner_plugin_meta_check_config_post_return(uint8_t *
   }
 }
 
-// Exported Functions from `runner:plugin/assertion@0.1.1`
+// Exported Functions from `runner:plugin/assertion@0.1.2`
 
-__attribute__((__weak__, __export_name__("cabi_post_runner:plugin/assertion@0.1.1#evaluate")))
+__attribute__((__weak__, __export_name__("cabi_post_runner:plugin/assertion@0.1.2#evaluate")))
 void __wasm_export_exports_runner_plugin_assertion_evaluate_post_return(uint8_t * arg0) {
   switch ((int32_t) (int32_t) *((uint8_t*) (arg0 + 0))) {
     case 0: {
@@ -1501,7 +1501,7 @@ void runner_plugin_http_send_all(runner_plugin_http_list_request_t *requests, ru
   *ret = (runner_plugin_http_list_result_response_error_t) { (runner_plugin_http_result_response_error_t*)(*((uint8_t **) (ptr + 0))), (*((size_t*) (ptr + sizeof(void*)))) };
 }
 
-__attribute__((__export_name__("runner:plugin/meta@0.1.1#describe")))
+__attribute__((__export_name__("runner:plugin/meta@0.1.2#describe")))
 uint8_t * __wasm_export_exports_runner_plugin_meta_describe(void) {
   exports_runner_plugin_meta_info_t ret;
   exports_runner_plugin_meta_describe(&ret);
@@ -1567,7 +1567,7 @@ uint8_t * __wasm_export_exports_runner_plugin_meta_describe(void) {
   return ptr;
 }
 
-__attribute__((__export_name__("runner:plugin/meta@0.1.1#check-config")))
+__attribute__((__export_name__("runner:plugin/meta@0.1.2#check-config")))
 uint8_t * __wasm_export_exports_runner_plugin_meta_check_config(uint8_t * arg, size_t arg0) {
   exports_runner_plugin_meta_json_t arg1 = (runner_string_t) { (uint8_t*)(arg), (arg0) };
   exports_runner_plugin_meta_list_pair_t ret;
@@ -1578,7 +1578,7 @@ uint8_t * __wasm_export_exports_runner_plugin_meta_check_config(uint8_t * arg, s
   return ptr;
 }
 
-__attribute__((__export_name__("runner:plugin/assertion@0.1.1#evaluate")))
+__attribute__((__export_name__("runner:plugin/assertion@0.1.2#evaluate")))
 uint8_t * __wasm_export_exports_runner_plugin_assertion_evaluate(uint8_t * arg) {
   exports_runner_plugin_assertion_option_json_t option;
   switch ((int32_t) *((uint8_t*) (arg + (3*sizeof(void*))))) {

@@ -599,7 +599,8 @@ typedef struct exports_runner_plugin_assertion_input_t {
   exports_runner_plugin_assertion_option_json_t   test_json;
   runner_option_u64_t   latency_ms;
   runner_option_f64_t   cost_usd;
-  // Growth room.
+  // Growth room. Of an answer that was streamed it has `ttftMs`, the time to its first token in
+  // milliseconds, if the type reads `latency`.
   exports_runner_plugin_assertion_option_json_t   extra_json;
 } exports_runner_plugin_assertion_input_t;
 
@@ -645,10 +646,10 @@ typedef struct {
   } val;
 } exports_runner_plugin_assertion_result_grade_error_t;
 
-// Imported Functions from `runner:plugin/log@0.1.1`
+// Imported Functions from `runner:plugin/log@0.1.2`
 extern void runner_plugin_log_emit(runner_plugin_log_level_t level, runner_string_t *message, runner_plugin_log_list_pair_t *fields);
 
-// Imported Functions from `runner:plugin/llm@0.1.1`
+// Imported Functions from `runner:plugin/llm@0.1.2`
 // `target` is a label or id of a provider in the config.
 extern bool runner_plugin_llm_complete(runner_string_t *target, runner_plugin_llm_request_t *request, runner_plugin_llm_answer_t *ret, runner_plugin_llm_error_t *err);
 // Several at once (votes, pairwise panels); results in order.
@@ -656,18 +657,18 @@ extern void runner_plugin_llm_complete_all(runner_string_t *target, runner_plugi
 // One vector per input.
 extern bool runner_plugin_llm_embed(runner_string_t *target, runner_list_string_t *inputs, runner_list_list_f32_t *ret, runner_plugin_llm_error_t *err);
 
-// Imported Functions from `runner:plugin/http@0.1.1`
+// Imported Functions from `runner:plugin/http@0.1.2`
 // Sends one request and waits for the whole body, 32 MiB at most.
 extern bool runner_plugin_http_send(runner_plugin_http_request_t *request, runner_plugin_http_response_t *ret, runner_plugin_http_error_t *err);
 // Sends several at once; the host decides how many run in parallel. Results are
 // in request order.
 extern void runner_plugin_http_send_all(runner_plugin_http_list_request_t *requests, runner_plugin_http_list_result_response_error_t *ret);
 
-// Exported Functions from `runner:plugin/meta@0.1.1`
+// Exported Functions from `runner:plugin/meta@0.1.2`
 void exports_runner_plugin_meta_describe(exports_runner_plugin_meta_info_t *ret);
 void exports_runner_plugin_meta_check_config(exports_runner_plugin_meta_json_t *config_json, exports_runner_plugin_meta_list_pair_t *ret);
 
-// Exported Functions from `runner:plugin/assertion@0.1.1`
+// Exported Functions from `runner:plugin/assertion@0.1.2`
 bool exports_runner_plugin_assertion_evaluate(exports_runner_plugin_assertion_input_t *input, exports_runner_plugin_assertion_call_context_t *context, exports_runner_plugin_assertion_grade_t *ret, exports_runner_plugin_assertion_error_t *err);
 
 // Helper Functions

@@ -285,7 +285,8 @@ export namespace assertion {
     testJson?: string | null;
     latencyMs?: number | null;
     costUsd?: number | null;
-    /** Growth room. */
+    /** Growth room. Of an answer that was streamed it has `ttftMs`, the time to its first token in
+     *  milliseconds, if the type reads `latency`. */
     extraJson?: string | null;
   }
   /** Part of a grade; flat, because WIT has no recursive types. */

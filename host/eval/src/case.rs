@@ -31,7 +31,9 @@ use crate::identity::call_id;
 use crate::memory::{self, Account, MakingTurn};
 use crate::plugins::Target;
 use crate::providers::ProviderNumber;
-use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
+use crate::record::{
+    CaseRecord, Conclusion, GraderUsage, Outcome, PluginRecord, Provenance, attempt,
+};
 use crate::request::request;
 use crate::state::CarriedInputs;
 use crate::stop::{Stop, unless_stopped};
@@ -329,9 +331,10 @@ async fn added_up(
 fn provenance(target: &Target, meter: &Meter) -> Provenance {
     let (plugin, version, sha256) = target.provenance();
     let mut graders = meter.used();
-    let own = graders
-        .iter()
-        .position(|it| it.plugin == plugin && it.version == version);
+    // Code of the config has no version; what runs it has its name.
+    let is_own =
+        |it: &PluginRecord| it.plugin == plugin && (version.is_empty() || it.version == version);
+    let own = graders.iter().position(is_own);
     let used = own.map(|at| graders.remove(at)).unwrap_or_default();
     Provenance {
         plugin,

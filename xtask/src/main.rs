@@ -110,6 +110,10 @@ fn main() -> ExitCode {
     }
 }
 
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(ToString::to_string).collect()
+}
+
 /// Runs the command that `words` name; `None` if they name none.
 fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
     type Task = Box<dyn FnOnce(&Place) -> Result<(), Failure>>;
@@ -123,28 +127,26 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["site"] => Box::new(site::run),
         ["test"] => Box::new(test::run),
         ["bench", ref rest @ ..] => {
-            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
-            words
-                .first()
-                .is_none_or(|name| bench::knows(name))
-                .then_some(())?;
+            let words = owned(rest);
+            let is_known = words.first().is_none_or(|name| bench::knows(name));
+            is_known.then_some(())?;
             Box::new(move |place| bench::run(place, &words))
         }
         ["sim", ref rest @ ..] => {
-            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            let words = owned(rest);
             Box::new(move |place| sim::run(place, &words))
         }
         ["servers"] => Box::new(servers::run),
         ["soak", ref rest @ ..] => {
-            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            let words = owned(rest);
             Box::new(move |place| soak::run(place, &words))
         }
         ["fuzz", ref rest @ ..] => {
-            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            let words = owned(rest);
             Box::new(move |place| fuzz::run(place, &words))
         }
         ["mutants", ref rest @ ..] => {
-            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            let words = owned(rest);
             Box::new(move |place| mutants::run(place, &words))
         }
         ["nightly"] => Box::new(|place| nightly::run(place, "1")),
@@ -160,7 +162,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["nunjucks"] => Box::new(|place| nunjucks::run(place, false)),
         ["nunjucks", "--write"] => Box::new(|place| nunjucks::run(place, true)),
         ["compat", ref rest @ ..] => {
-            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            let words = owned(rest);
             compat::knows(&words).then_some(())?;
             Box::new(move |place| compat::run(place, &words))
         }

@@ -353,9 +353,15 @@ fn what_cannot_be_sent_is_said() {
 }
 
 #[test]
-fn nobody_is_asked_for_an_answer_in_pieces() {
-    let body = body("openai:m", &json!({ "stream": true }), &Request::new("Hi"));
-    assert_eq!(body.get("stream"), None);
+fn an_answer_in_pieces_is_asked_for_by_true_alone() {
+    for stream in [json!(false), json!("true"), json!(1)] {
+        let body = body(
+            "openai:m",
+            &json!({ "stream": stream }),
+            &Request::new("Hi"),
+        );
+        assert_eq!(body.get("stream"), None, "{stream}");
+    }
 }
 
 #[test]

@@ -48,7 +48,13 @@ fn latency_and_cost_are_within_their_threshold() {
         input.threshold = Some(threshold);
         agree(&input, holds, "cost");
     }
-    for kind in ["latency", "cost"] {
+    for (first_token, holds) in [(100, true), (101, false)] {
+        let mut input = testing::input("ttft", &Value::Null, "a");
+        input.extra_json = Some(json!({ "ttftMs": first_token }).to_string());
+        input.threshold = Some(100.0);
+        agree(&input, holds, "ttft");
+    }
+    for kind in ["latency", "ttft", "cost"] {
         let mut input = testing::input(kind, &json!(100), "a");
         (input.latency_ms, input.cost_usd) = (Some(1), Some(1.0));
         let error = evaluate(&input).expect_err("no threshold");
@@ -371,9 +377,10 @@ fn every_type_asks_for_what_it_reads() {
         kind.expect("a type").reads
     };
     assert_eq!(reads("latency"), Inputs::LATENCY);
+    assert_eq!(reads("ttft"), Inputs::LATENCY);
     assert_eq!(reads("cost"), Inputs::COST);
-    assert_eq!(info.assertion_types.len(), 8);
-    for kind in info.assertion_types.iter().skip(2) {
+    assert_eq!(info.assertion_types.len(), 9);
+    for kind in info.assertion_types.iter().skip(3) {
         assert_eq!(kind.reads, Inputs::COMPLETION, "{}", kind.name);
     }
     let unknown = evaluate(&testing::input("equals", &Value::Null, "")).expect_err("no such type");

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use runner_eval::record::{Conclusion, LogRecord, Provenance};
+use runner_eval::record::{CaseRecord, Conclusion, LogRecord, Provenance};
 use runner_store::Annotation;
 
 use super::*;
@@ -225,9 +225,8 @@ fn one_huge_case_takes_no_room_of_others() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A run about which there is everything to say.
-#[test]
-fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
+/// A case about which there is everything to say.
+fn told_in_full() -> anyhow::Result<CaseRecord> {
     let mut first = record(0, 0, Outcome::Failed, "no");
     first.test_case["description"] = json!("greets");
     (first.repeat_index, first.repeat_group) = (1, Some("g".to_owned()));
@@ -253,6 +252,13 @@ fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
         "tokensTotal": 0, "wallTimeMs": 0,
     });
     first.question = Some(serde_json::from_value(question)?);
+    Ok(first)
+}
+
+/// A run about which there is everything to say.
+#[test]
+fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
+    let first = told_in_full()?;
     let mut again = record(1, 0, Outcome::Passed, "yes");
     again.repeat_group = first.repeat_group.clone();
     let records = [first, again, record(2, 1, Outcome::BudgetExceeded, "")];

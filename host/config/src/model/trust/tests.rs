@@ -487,21 +487,6 @@ fn a_secret_is_one_under_whatever_name_a_config_takes_it() {
 }
 
 #[test]
-fn of_what_signs_the_key_alone_is_a_credential() {
-    let requests = |key: &str| {
-        let config = format!(
-            "prompts: [p]\nproviders: [{{ id: 'http://127.0.0.1:9/x', config: {{ signatureAuth: {{ {key} }} }} }}]"
-        );
-        Folder::new(&config)
-            .env("A_SECRET", "s3cret-value")
-            .requests()
-    };
-    assert_eq!(requests("privateKey: '{{ env.A_SECRET }}'"), [""; 0]);
-    let path = requests("privateKeyPath: 'x/{{ env.A_SECRET }}/k.pem'");
-    assert!(path.len() == 1 && path[0].contains("A_SECRET"), "{path:?}");
-}
-
-#[test]
 fn a_row_that_runs_nowhere_is_an_error() {
     for list in ["providers", "prompts"] {
         let row = format!(r#"{{ "vars": {{ "q": 1 }}, "{list}": [] }}"#);

@@ -1,4 +1,4 @@
-//! What a config may not learn of folders that are hidden.
+//! What a config may not learn of folders that are hidden, nor by a path that is made of a key.
 
 use crate::fixture::Folder;
 
@@ -22,4 +22,19 @@ fn a_config_does_not_learn_by_a_pattern_what_hidden_folders_hold() {
             );
         }
     }
+}
+
+#[test]
+fn of_what_signs_the_key_alone_is_a_credential() {
+    let requests = |key: &str| {
+        let config = format!(
+            "prompts: [p]\nproviders: [{{ id: 'openai:m', config: {{ signatureAuth: {{ {key} }} }} }}]"
+        );
+        Folder::new(&config)
+            .env("A_SECRET", "s3cret-value")
+            .requests()
+    };
+    assert_eq!(requests("privateKey: '{{ env.A_SECRET }}'"), [""; 0]);
+    let path = requests("privateKeyPath: 'x/{{ env.A_SECRET }}/k.pem'");
+    assert!(path.len() == 1 && path[0].contains("A_SECRET"), "{path:?}");
 }

@@ -43,6 +43,19 @@ const SECRET_VARIABLE_ENDS: [&str; 7] = [
     "pwd",
 ];
 
+/// What of a provider's `auth` is no secret. `value` is one, as no name tells.
+const PLAIN_IN_AUTH: [&str; 9] = [
+    "type",
+    "placement",
+    "keyName",
+    "grantType",
+    "tokenUrl",
+    "scopes",
+    "username",
+    "clientId",
+    "audience",
+];
+
 /// Words before a secret that say of what kind it is.
 const KINDS: [&str; 5] = ["", "basic", "bearer", "key", "token"];
 
@@ -80,6 +93,8 @@ struct Standing {
     sent: Option<Tells>,
     /// Its fields are the names of values that a schema describes.
     described: bool,
+    /// It says how a provider's requests are let in.
+    is_auth: bool,
 }
 
 impl Standing {
@@ -216,7 +231,9 @@ fn hide(value: &mut Value, around: Standing) {
                 // A credential's `env` in `plugins` is a variable's name: text, not a map.
                 let env = key == "env" && value.is_object();
                 let is_schema = around.described && value.is_object();
-                let named = is_secret(key) || around.sent.is_some_and(|tells| tells(key));
+                let named = is_secret(key)
+                    || around.sent.is_some_and(|tells| tells(key))
+                    || (around.is_auth && !PLAIN_IN_AUTH.contains(&&**key));
                 let fields = FIELDS_OF_REQUESTS.iter().find(|(name, _)| name == key);
                 // That of a scenario is a list of tests.
                 let is_config = key == "config" && value.is_object();
@@ -231,6 +248,7 @@ fn hide(value: &mut Value, around: Standing) {
                     },
                     sent: fields.map(|(_, tells)| *tells),
                     described: key == "properties",
+                    is_auth: around.in_provider && key == "auth",
                 };
                 hide(value, inner);
             }
@@ -482,6 +500,7 @@ mod tests {
                 "apiKey": "sk-1", "headers": {"Authorization": "Bearer 1", "x-api-key": "k"}, "max_tokens": 5,
                 "apiKeyEnvar": "OTHER", "client_secret": "{{ env.S }}",
                 "accessKeyId": "AKID", "secretAccessKey": "s",
+                "auth": {"type": "api_key", "placement": "header", "keyName": "X", "value": "pw"},
             }}],
             "plugins": {"acme": {"permissions": {"credentials": {"key": {"env": "ACME_API_KEY"}}}}},
         });
@@ -491,6 +510,7 @@ mod tests {
                 "apiKey": HIDDEN, "headers": {"Authorization": HIDDEN, "x-api-key": HIDDEN}, "max_tokens": 5,
                 "apiKeyEnvar": "OTHER", "client_secret": "{{ env.S }}",
                 "accessKeyId": HIDDEN, "secretAccessKey": HIDDEN,
+                "auth": {"type": "api_key", "placement": "header", "keyName": "X", "value": HIDDEN},
             }}],
             "plugins": {"acme": {"permissions": {"credentials": {"key": {"env": "ACME_API_KEY"}}}}},
         });

@@ -245,11 +245,25 @@ fn code(case: &Case) -> Option<Vec<Option<Value>>> {
     Some(scripts.chain(of_vars).collect())
 }
 
-/// What a provider is asked with.
-type AskedWith<'a> = (&'a str, &'a Fields, &'a Fields);
+/// What a provider is asked with: its id, its config and its `env`; and the variables that were filled into it, if
+/// there are any, since two that differ in nothing else are two.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AskedWith<'a> {
+    AsWritten(&'a str, &'a Fields, &'a Fields),
+    Filled(&'a str, &'a Fields, &'a Fields, Vec<&'a str>),
+}
 
 fn asked(provider: &Provider) -> AskedWith<'_> {
-    (&provider.id, &provider.config, &provider.env)
+    let Provider {
+        id, config, env, ..
+    } = provider;
+    let reads: Vec<&str> = provider.env_reads.iter().map(|it| &*it.name).collect();
+    if reads.is_empty() {
+        AskedWith::AsWritten(id, config, env)
+    } else {
+        AskedWith::Filled(id, config, env, reads)
+    }
 }
 
 /// The code that makes a provider's requests and reads its answers, and what answers in place of a
@@ -319,6 +333,30 @@ mod tests {
         };
         assert_eq!(judged_by("{ heat: 0 }"), judged_by("{ heat: 0 }"));
         assert_ne!(judged_by("{ heat: 0 }"), judged_by("{ heat: 1 }"));
+    }
+
+    #[test]
+    fn providers_that_get_other_variables_are_others_whatever_these_hold() {
+        let of = |name: &str, value: &str| {
+            let header = format!("{{{{env.{name}}}}}");
+            let plan = fixture::plan_with(
+                &format!(
+                    "prompts: [p]\nproviders: [{{ id: echo, config: {{ headers: {{ X-Tenant: '{header}' }} }} }}]"
+                ),
+                &[(name, value)],
+            );
+            let case = plan.cases().next().expect("one case");
+            let masker = Masker::new(&[Secret::new(value)]);
+            Identities::new(&plan, &masker).of(&case)
+        };
+        assert_eq!(
+            of("A_SECRET", "value-of-one"),
+            of("A_SECRET", "value-of-another")
+        );
+        assert_ne!(
+            of("A_SECRET", "value-of-one"),
+            of("B_SECRET", "value-of-one")
+        );
     }
 
     #[test]

@@ -130,7 +130,9 @@ fn collect(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let is_persons = path.file_name().is_some_and(|name| name == "persons");
-        if path.is_dir() && !is_persons {
+        // Compiled code is made of plugins alone, and of hundreds of megabytes.
+        let is_code = path.ends_with("cache/plugins");
+        if path.is_dir() && !is_persons && !is_code {
             collect(&path, found);
         } else if path.is_file() {
             let bytes = fs::read(&path).expect("a file");

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
-use runner_process::{Answer as Given, Log, Output, Program, Service, Supervisor, Workers, once};
+use runner_process::{
+    Answer as Given, Log, Output, Program, Service, Supervisor, Workers, once, printed,
+};
 use runner_store::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -192,7 +194,7 @@ impl ProcessCall {
 
     /// Logs what a command wrote to standard error.
     fn tell(&self, output: &Output) {
-        for line in String::from_utf8_lossy(&output.stderr).lines() {
+        for line in printed(&output.stderr).lines() {
             (self.log)(runner_process::LogLine {
                 level: runner_process::Level::Warn,
                 text: line.to_owned(),
@@ -249,7 +251,7 @@ fn of_driver(given: Given) -> Vec<u8> {
 /// promptfoo's rule: what a command prints is its answer, without the colours of a terminal; if it
 /// prints only to standard error, or says that it failed, there is none.
 fn of_command(output: &Output) -> Vec<u8> {
-    let text = |bytes: &[u8]| plain(String::from_utf8_lossy(bytes).trim());
+    let text = |bytes: &[u8]| plain(printed(bytes).trim());
     let (answer, errors) = (text(&output.stdout), text(&output.stderr));
     let failed = output.failed.clone();
     let failed = failed.or_else(|| (answer.is_empty() && !errors.is_empty()).then_some(errors));

@@ -23,6 +23,7 @@ mod line;
 mod lines;
 mod once;
 mod path;
+mod printed;
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod terminal;
@@ -35,6 +36,7 @@ pub use group::memory_of_all;
 pub use line::{CodeFailure, Level, LogLine};
 pub use once::{Output, once};
 pub use path::find;
+pub use printed::printed;
 pub use supervisor::supervised;
 pub use workers::{Answer, Log, Service, Workers};
 

@@ -8,6 +8,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::command::{Program, Supervisor};
 use crate::ended::{Fault, fault, how, last_words};
 use crate::group::Group;
+use crate::printed::printed;
 use crate::worker::MOST_BYTES;
 
 /// Most that is kept of standard error.
@@ -62,7 +63,7 @@ pub async fn once(
             });
         }
         let stderr = whole_lines(stderr);
-        let said = String::from_utf8_lossy(&stderr);
+        let said = printed(&stderr);
         let failed = match status {
             Some(status) if status.success() => None,
             status => match fault(&program.shown, program.memory, status, &said) {

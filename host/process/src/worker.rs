@@ -19,6 +19,7 @@ use crate::ended::{Fault, fault};
 use crate::group::Group;
 use crate::line::{self, CodeFailure, DriverMessage, Level, LogLine};
 use crate::lines::{Line, Lines};
+use crate::printed::printed;
 
 /// Largest line of a driver: an answer as large as one over HTTP may be, with room for its frame.
 pub(crate) const MOST_BYTES: usize = 32 << 20;
@@ -307,8 +308,7 @@ async fn read_stderr(stderr: impl AsyncRead + Unpin, token: String, calls: Arc<M
                     continue;
                 }
                 calls.stray(Level::Warn, &line);
-                let text = String::from_utf8_lossy(&line);
-                calls.stderr.push_str(&text);
+                calls.stderr.push_str(&printed(&line));
                 calls.stderr.push('\n');
                 let excess = calls.stderr.len().saturating_sub(STDERR_KEPT);
                 let cut = calls.stderr.ceil_char_boundary(excess);
@@ -408,7 +408,7 @@ impl Calls {
         let text = if line.len() > LOG_LINE {
             format!("(a line of {} bytes)", line.len())
         } else {
-            String::from_utf8_lossy(line).trim_end().to_owned()
+            printed(line).trim_end().to_owned()
         };
         if !text.is_empty() {
             self.tell(LogLine { level, text });

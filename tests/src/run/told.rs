@@ -20,7 +20,10 @@ static DIFFERS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\bsha256 [0-9a-f]+\b", "sha256 [digest]"),
         (r"\b[0-9a-f]{12,64}\b", "[digest]"),
         (r"\b[\d.]+ MiB of memory\b", "[size] of memory"),
-        (r"\b[\d,]+ instructions\b", "[count] instructions"),
+        (
+            r"\b[\d,]+ instructions and \[size\]",
+            "[count] instructions and [size]",
+        ),
         (r"\b[\d,]+ of fuel\b", "[count] of fuel"),
         (r"\b(127\.0\.0\.1|0\.0\.0\.0):\d+\b", "$1:[port]"),
         (r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b", "[when]"),

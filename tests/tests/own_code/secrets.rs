@@ -179,3 +179,21 @@ fn a_program_sees_what_it_was_given_and_what_it_says_is_masked() {
     let secret = b"sk-secret-12345678";
     assert!(!stored.windows(secret.len()).any(|window| window == secret));
 }
+
+#[test]
+fn what_a_program_prints_in_latin_1_is_masked() {
+    const SAYS: &str = "printf 'login failed for p\\344ssw\\366rd-geheim'\nprintf 'warn p\\344ssw\\366rd-geheim\\n' >&2\n";
+    let run = trusted()
+        .env("A_PASSWORD", "pässwörd-geheim")
+        .file("x.sh", SAYS)
+        .config("env: { A_PASSWORD: '{{ env.A_PASSWORD }}' }\nprompts: [p]\nproviders: ['exec: sh x.sh']");
+    let finished = run.args(["eval", "-o", "out.json"]).finish();
+    finished.expect_code(0);
+    let said = &rows(&finished)[0]["response"]["output"];
+    assert_eq!(said, "login failed for [masked]");
+    assert!(
+        finished.stderr.contains("warn [masked]"),
+        "{}",
+        finished.stderr
+    );
+}

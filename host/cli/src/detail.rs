@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, GradingRecord, PluginRecord, Provenance, ResponseRecord,
+    CaseRecord, ComponentRecord, GradingRecord, PluginUse, Provenance, ResponseRecord,
 };
 use runner_store::Annotation;
 use serde_json::Value;
@@ -220,37 +220,22 @@ pub(crate) fn assertion(component: &ComponentRecord) -> String {
 }
 
 fn produced_by(provenance: &Provenance) -> String {
-    let Provenance {
-        plugin,
-        version,
-        sha256,
-        guest_cpu_us,
-        fuel,
-        peak_memory,
-        graders,
-        ..
-    } = provenance;
-    let own = PluginRecord {
-        plugin: plugin.clone(),
-        version: version.clone(),
-        sha256: sha256.clone(),
-        guest_cpu_us: *guest_cpu_us,
-        fuel: *fuel,
-        peak_memory: *peak_memory,
-    };
-    let each = std::iter::once(&own).chain(graders).map(used_by);
-    each.collect::<Vec<_>>().join("\n")
+    let own = used_by(
+        (&provenance.plugin, &provenance.version, &provenance.sha256),
+        provenance.used,
+    );
+    let graders = provenance.graders.iter();
+    let graders = graders.map(|it| used_by((&it.plugin, &it.version, &it.sha256), it.used));
+    let each: Vec<String> = std::iter::once(own).chain(graders).collect();
+    each.join("\n")
 }
 
-fn used_by(plugin: &PluginRecord) -> String {
-    let cpu_ms = plugin.guest_cpu_us as f64 / 1000.0;
-    let mib = plugin.peak_memory as f64 / f64::from(1 << 20);
+fn used_by((name, version, sha256): (&str, &str, &str), used: PluginUse) -> String {
+    let cpu_ms = used.guest_cpu_us as f64 / 1000.0;
+    let mib = used.peak_memory as f64 / f64::from(1 << 20);
     format!(
-        "plugin {} {}, sha256 {}\n  {cpu_ms:.2} ms of CPU, {} instructions and {mib:.1} MiB of memory in the sandbox",
-        plugin.plugin,
-        plugin.version,
-        plugin.sha256,
-        figures::count(plugin.fuel)
+        "plugin {name} {version}, sha256 {sha256}\n  {cpu_ms:.2} ms of CPU, {} instructions and {mib:.1} MiB of memory in the sandbox",
+        figures::count(used.fuel)
     )
 }
 
@@ -281,7 +266,7 @@ impl Sheet {
 
 #[cfg(test)]
 mod tests {
-    use runner_eval::record::Outcome;
+    use runner_eval::record::{Outcome, PluginRecord};
 
     use super::*;
     use crate::findings::tests::record;
@@ -294,16 +279,20 @@ mod tests {
             version: "0.1.0".to_owned(),
             sha256: "ab".repeat(32),
             grants_digest: String::new(),
-            guest_cpu_us: 1_250,
-            fuel: 12_345,
-            peak_memory: 3 << 19,
+            used: PluginUse {
+                guest_cpu_us: 1_250,
+                fuel: 12_345,
+                peak_memory: 3 << 19,
+            },
             graders: vec![PluginRecord {
                 plugin: "text".to_owned(),
                 version: "0.1.0".to_owned(),
                 sha256: "cd".repeat(32),
-                guest_cpu_us: 500,
-                fuel: 999,
-                peak_memory: 1 << 20,
+                used: PluginUse {
+                    guest_cpu_us: 500,
+                    fuel: 999,
+                    peak_memory: 1 << 20,
+                },
             }],
         });
         let expected = format!(

@@ -304,7 +304,7 @@ impl CallScope {
     }
 
     /// Counts what a call used.
-    fn used(&self, plugin: &LoadedPlugin, usage: &CallUsage) {
+    fn used(&self, plugin: &Arc<LoadedPlugin>, usage: &CallUsage) {
         self.meter.add(plugin, usage);
         if let Some(calls) = &self.context.calls {
             let component = &plugin.component;

@@ -31,9 +31,7 @@ use crate::identity::call_id;
 use crate::memory::{self, Account, MakingTurn};
 use crate::plugins::Target;
 use crate::providers::ProviderNumber;
-use crate::record::{
-    CaseRecord, Conclusion, GraderUsage, Outcome, PluginRecord, Provenance, attempt,
-};
+use crate::record::{CaseRecord, Conclusion, GraderUsage, Outcome, Provenance, attempt};
 use crate::request::request;
 use crate::state::CarriedInputs;
 use crate::stop::{Stop, unless_stopped};
@@ -330,20 +328,14 @@ async fn added_up(
 
 fn provenance(target: &Target, meter: &Meter) -> Provenance {
     let (plugin, version, sha256) = target.provenance();
-    let mut graders = meter.used();
     // Code of the config has no version; what runs it has its name.
-    let is_own =
-        |it: &PluginRecord| it.plugin == plugin && (version.is_empty() || it.version == version);
-    let own = graders.iter().position(is_own);
-    let used = own.map(|at| graders.remove(at)).unwrap_or_default();
+    let (used, graders) = meter.used(&plugin, &version);
     Provenance {
         plugin,
         version,
         sha256,
         grants_digest: target.grants_digest.clone(),
-        guest_cpu_us: used.guest_cpu_us,
-        fuel: used.fuel,
-        peak_memory: used.peak_memory,
+        used,
         graders,
     }
 }

@@ -28,7 +28,7 @@ pub use attempt::AttemptRecord;
 pub use conclusion::{Conclusion, NotPassed};
 pub use cost::{CaseCost, GraderUsage};
 pub use people::{ByPeople, PersonGrade};
-pub use plugin::{LogRecord, PluginRecord};
+pub use plugin::{LogRecord, PluginRecord, PluginUse};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
 use test_case::shared;
@@ -428,13 +428,9 @@ pub struct Provenance {
     pub sha256: String,
     /// sha256 (hex) of what the user granted it.
     pub grants_digest: String,
-    /// CPU time inside it, in microseconds.
-    pub guest_cpu_us: u64,
-    /// Fuel that it used, about a unit an instruction: the same on every machine.
-    #[serde(default)]
-    pub fuel: u64,
-    /// Its largest linear memory, in bytes.
-    pub peak_memory: u64,
+    /// What its calls used.
+    #[serde(flatten)]
+    pub used: PluginUse,
     /// The other plugins of the case, which grade or run code, in the order of their first calls.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub graders: Vec<PluginRecord>,

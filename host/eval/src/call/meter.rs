@@ -7,7 +7,7 @@ use runner_sandbox::CallUsage;
 use tokio::sync::watch;
 
 use crate::plugins::LoadedPlugin;
-use crate::record::{LogRecord, PluginRecord};
+use crate::record::{LogRecord, PluginRecord, PluginUse};
 
 /// Lines of a case that are kept, and bytes of their texts: what tells why it went wrong is among the first.
 const MOST_LINES: usize = 32;
@@ -25,8 +25,8 @@ pub(crate) struct Meter {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// By the plugin's alias, in the order of their first calls.
-    used: Vec<(String, PluginRecord)>,
+    /// In the order of their first calls.
+    used: Vec<(Arc<LoadedPlugin>, PluginUse)>,
     log: Vec<LogRecord>,
     log_bytes: usize,
 }
@@ -55,17 +55,16 @@ impl Meter {
     }
 
     /// Adds what one call of a plugin used.
-    pub(super) fn add(&self, plugin: &LoadedPlugin, usage: &CallUsage) {
+    pub(super) fn add(&self, plugin: &Arc<LoadedPlugin>, usage: &CallUsage) {
         let mut kept = self.lock();
-        let known = kept.used.iter_mut().find(|(it, _)| *it == plugin.alias);
+        let known = kept.used.iter_mut().find(|(it, _)| Arc::ptr_eq(it, plugin));
         if let Some((_, used)) = known {
             used.add(usage);
             return;
         }
-        let (component, info) = (&plugin.component, plugin.component.info());
-        let mut used = PluginRecord::of(&info.name, &info.version, component.sha256());
+        let mut used = PluginUse::default();
         used.add(usage);
-        kept.used.push((plugin.alias.clone(), used));
+        kept.used.push((plugin.clone(), used));
     }
 
     /// Keeps a line of a plugin's, if there is room.
@@ -78,10 +77,26 @@ impl Meter {
         }
     }
 
-    /// What each plugin used, in the order of their first calls.
-    pub(crate) fn used(&self) -> Vec<PluginRecord> {
+    /// What the plugin of this name and version used, any version if that is empty, and what all others did, in the
+    /// order of their first calls.
+    pub(crate) fn used(&self, name: &str, version: &str) -> (PluginUse, Vec<PluginRecord>) {
         let kept = self.lock();
-        kept.used.iter().map(|(_, used)| used.clone()).collect()
+        let is_own = |(plugin, _): &&(Arc<LoadedPlugin>, PluginUse)| {
+            let info = plugin.component.info();
+            info.name == name && (version.is_empty() || info.version == version)
+        };
+        let own = kept.used.iter().find(is_own).map(|(_, used)| *used);
+        let others = kept.used.iter().filter(|it| !is_own(it));
+        let others = others.map(|(plugin, used)| {
+            let (component, info) = (&plugin.component, plugin.component.info());
+            PluginRecord {
+                plugin: info.name.clone(),
+                version: info.version.clone(),
+                sha256: component.sha256().to_owned(),
+                used: *used,
+            }
+        });
+        (own.unwrap_or_default(), others.collect())
     }
 
     /// The lines that were kept.

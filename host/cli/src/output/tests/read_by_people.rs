@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use runner_eval::record::{CaseRecord, Conclusion, LogRecord, Provenance};
+use runner_eval::record::{CaseRecord, Conclusion, LogRecord, PluginUse, Provenance};
 use runner_store::Annotation;
 
 use super::*;
@@ -237,9 +237,11 @@ fn told_in_full() -> anyhow::Result<CaseRecord> {
         version: "0.1.0".to_owned(),
         sha256: "ab".repeat(32),
         grants_digest: String::new(),
-        guest_cpu_us: 1_250,
-        fuel: 12_345,
-        peak_memory: 3 << 19,
+        used: PluginUse {
+            guest_cpu_us: 1_250,
+            fuel: 12_345,
+            peak_memory: 3 << 19,
+        },
         graders: Vec::new(),
     });
     first.log.push(LogRecord {

@@ -104,12 +104,12 @@ class Wire:
 
 
 def unchunked(body):
-    parts = []
-    while body:
-        size, _, body = body.partition(b"\r\n")
-        length = int(size, 16)
-        parts.append(body[:length])
-        body = body[length + 2 :]
+    parts, at = [], 0
+    while at < len(body):
+        begin = body.index(b"\r\n", at) + 2
+        end = begin + int(body[at:begin], 16)
+        parts.append(body[begin:end])
+        at = end + 2
     return b"".join(parts)
 
 

@@ -26,19 +26,21 @@ class _Wire:
     """What `http.client` takes for a socket."""
 
     def __init__(self, origin, timeout):
-        self.origin, self.sent = origin, b""
-        self.timeout_ms = int(timeout * 1000) if isinstance(timeout, (int, float)) else None
+        self.origin, self.sent = origin, bytearray()
+        self.timeout_ms = max(1, int(timeout * 1000)) if isinstance(timeout, (int, float)) else None
 
     def sendall(self, data, *_):
-        self.sent += bytes(data)
+        self.sent += data
 
     def makefile(self, *_, **__):
-        head, _, body = self.sent.partition(b"\r\n\r\n")
-        self.sent = b""
+        head, _, body = bytes(self.sent).partition(b"\r\n\r\n")
+        self.sent = bytearray()
         first, *lines = head.decode("latin-1").split("\r\n")
         method, path, _ = first.split(" ", 2)
         pairs = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
         named = dict(pairs)
+        if named.get("transfer-encoding") == "chunked":
+            body = _whole(body)
         request = records.Request(
             method=method,
             url=self.origin + path,
@@ -54,7 +56,7 @@ class _Wire:
         lines = [f"HTTP/1.1 {said.status} -"]
         lines += [f"{name}: {value}" for name, value in said.headers if name not in _OWN]
         lines += [f"content-length: {len(said.body)}", "", ""]
-        return io.BytesIO("\r\n".join(lines).encode("latin-1") + bytes(said.body))
+        return io.BytesIO("\r\n".join(lines).encode("latin-1", "replace") + bytes(said.body))
 
     def settimeout(self, *_):
         pass
@@ -64,6 +66,17 @@ class _Wire:
 
     def close(self):
         pass
+
+
+def _whole(body):
+    """A body that was written in chunks, since its length was not known."""
+    chunks, at = [], 0
+    while at < len(body):
+        begin = body.index(b"\r\n", at) + 2
+        end = begin + int(body[at:begin], 16)
+        chunks.append(body[begin:end])
+        at = end + 2
+    return b"".join(chunks)
 
 
 def _connecting(scheme, usual):

@@ -130,6 +130,18 @@ class Providers(unittest.TestCase):
             self.assertEqual(json.loads(request.body), {"prompt": "2+2?"})
             self.assertLessEqual({name for name, _ in request.headers}, {"content-type"})
 
+    def test_a_body_of_unknown_length_goes_whole_and_any_header_comes(self):
+        def mine(prompt):
+            parts = iter([prompt.encode(), b"=" * 70_000, b""])
+            asked = urllib.request.Request(f"{HOST}/ask", parts, method="POST")
+            with urllib.request.urlopen(asked, timeout=0.0001) as reply:
+                return reply.headers["x-name"]
+
+        played = self.asking(mine, {"response": {"headers": {"x-name": "Łódź"}}})
+        (request,) = played.requests
+        self.assertEqual(request.body, b"2+2?" + b"=" * 70_000)
+        self.assertEqual((request.timeout_ms, played.text), (1, "?ód?"))
+
     def test_a_status_has_a_code_and_what_the_host_refuses_keeps_its_own(self):
         for way in (ask, stock, plain):
             for exchange, code in [
